@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.lake.storage.data_files import DataFile, DataFiles, DataFolder
 from rebalance_audit.lake.storage.table_place import arrow_fields, properties
@@ -47,7 +48,9 @@ def empty_table(lake: Path) -> DataFolder:
         configuration=properties(SCHEMA, "delta-rs"),
         raise_if_key_not_exists=False,
     )
-    return DataFolder(COMMITS, str(path), str(path), {}, "run")
+    files = SubTreeFileSystem(str(path), LocalFileSystem())
+    (path / "run").mkdir()
+    return DataFolder(COMMITS, str(path), "run", files)
 
 
 def written(folder: DataFolder, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -61,7 +64,7 @@ def written(folder: DataFolder, *batches: pa.RecordBatch) -> list[dict[str, Any]
 def committed(folder: DataFolder, *files: dict[str, Any], spark: Any = None) -> DeltaTable:
     """The table after a commit that names the files."""
     data = DataFiles(spark, folder, files)
-    DeltaTable(folder.uri).create_write_transaction(
+    DeltaTable(folder.root).create_write_transaction(
         data.additions(), "append", arrow_fields(SCHEMA)
     )
-    return DeltaTable(folder.uri)
+    return DeltaTable(folder.root)

@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.records.commit_packs import (
     GROUP_RECORD,
     INPUT,
-    READ,
-    commits_of,
+    are_commits,
     pack_commits,
     packed,
 )
 from rebalance_audit.lake.sources.segments_source import Reading, read_split
 from rebalance_audit.lake.sources.segments_source import pack as cut
 from rebalance_audit.tables.arrow_types import arrow_type
-from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES, group_bytes
+from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.segments.folder import open_log_folder
 from workshop.bench.reducer_speed import ARROW_ROWS, INPUT_KINDS
 from workshop.bench.scale_log import Shape, scale_log
@@ -50,10 +50,10 @@ Made = TypeVar("Made")
 def main() -> None:
     """Print a line for each step."""
     folder = scale_log(LOG)
-    commits = [*commits_of(read(folder, READ))]
+    commits = [*commits_of(folder)]
     count = sum(len(batch) for batch in commits)
     groups = group_records(folder)
-    _, seconds = timed(lambda: [*packed(commits_of(read(folder, READ)))])
+    _, seconds = timed(lambda: [*packed(commits_of(folder))])
     print_rate("read and packed", seconds, count)
     without = reducing(groups, [])
     table = pa.Table.from_batches(commits).combine_chunks()
@@ -72,20 +72,25 @@ def reducing(groups: pa.Table, packs: Sequence[pa.RecordBatch]) -> float:
 
 def group_records(folder: Path) -> pa.Table:
     """All but the commits, with the columns INPUT."""
-    names = [name for name in GROUP_RECORD if name != "group_id"]
-    table = pa.Table.from_batches(read(folder, names, OFFSET_COMMIT_TYPES))
+    batches = [batch.filter(pc.invert(are_commits(batch))) for batch in read(folder)]
+    table = pa.Table.from_batches(batches)
     ids = [(group_bytes(key) or b"").decode() for key in table["key"].to_pylist()]
     table = table.append_column("group_id", pa.array(ids))
     return table.append_column("kind", pa.nulls(len(ids), pa.string())).select(INPUT).cast(SCHEMA)
 
 
-def read(
-    folder: Path, columns: Sequence[str], without: frozenset[int] = frozenset()
-) -> Iterator[pa.RecordBatch]:
+def commits_of(folder: Path) -> Iterator[pa.RecordBatch]:
+    """The commits of the log."""
+    for batch in read(folder):
+        yield batch.filter(are_commits(batch))
+
+
+def read(folder: Path) -> Iterator[pa.RecordBatch]:
     """The rows of the log."""
+    columns = (*(name for name in GROUP_RECORD if name != "group_id"), "is_control")
     segments = [each for found in open_log_folder(folder).segments.values() for each in found]
     for piece in cut(segments, 1 << 40):
-        yield from read_split(piece, columns, Reading(without, 1 << 40))
+        yield from read_split(piece, columns, Reading(1 << 40))
 
 
 def timed(work: Callable[[], Made]) -> tuple[Made, float]:

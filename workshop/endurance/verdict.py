@@ -24,7 +24,7 @@ def differences(
     table beside that of the clean lake.
     """
     in_log = parse_source(f"segments:{segments}").records(spark, CLUSTER)
-    in_log = in_log.where("damage is null and passed_over is null and not is_control")
+    in_log = in_log.where("damage is null and not is_control")
     bronze = _of(spark, lake, "bronze.records")
     yield _compared("bronze and the broker's files", bronze.select(*RECORD), in_log.select(*RECORD))
     for name in TABLES:

@@ -1,6 +1,6 @@
 """What runs know of a log from the counts of its pieces."""
 
-from rebalance_audit.lake.records.routing import PartitionCounts, RecordCounts
+from rebalance_audit.lake.records.record_counts import PartitionCounts, RecordCounts
 from rebalance_audit.lake.runs.progress import Progress
 
 

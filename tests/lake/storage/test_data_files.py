@@ -36,7 +36,7 @@ def test_no_reader_sees_a_file_before_a_commit_names_it(folder: DataFolder) -> N
     (known,) = written(folder, rows_of("a", "b"), rows_of("c"))
     (orphan,) = written(folder, rows_of("a"))
     assert not written(folder, rows_of())
-    assert DeltaTable(folder.uri).to_pyarrow_dataset().count_rows() == 0
+    assert DeltaTable(folder.root).to_pyarrow_dataset().count_rows() == 0
     table = committed(folder, known)
     assert known["rows"] == table.to_pyarrow_dataset().count_rows() == 3
     unused = table.vacuum(0, dry_run=True, enforce_retention_duration=False, full=True)
@@ -46,10 +46,10 @@ def test_no_reader_sees_a_file_before_a_commit_names_it(folder: DataFolder) -> N
 def test_files_that_are_gone_are_not_committed(folder: DataFolder) -> None:
     """The table would be unreadable."""
     (known,) = written(folder, rows_of("a"))
-    Path(folder.uri, known["path"]).unlink()
+    Path(folder.root, known["path"]).unlink()
     with pytest.raises(LakeNotWritable, match="are gone: another program"):
         committed(folder, known)
-    assert DeltaTable(folder.uri).version() == 0
+    assert DeltaTable(folder.root).version() == 0
 
 
 def test_a_null_where_none_may_be_is_refused(folder: DataFolder) -> None:
@@ -122,7 +122,7 @@ def test_every_reader_finds_each_group(folder: DataFolder, name: str) -> None:
     table = committed(folder, *alone, *among)
     wanted = (ds.field("group_id") == group) & (ds.field("cluster") == CLUSTER)
     wanted &= ds.field("timestamp") == pa.scalar(AT)
-    lake = str(Path(folder.uri).parents[1])
+    lake = str(Path(folder.root).parents[1])
     for dataset in (table.to_pyarrow_dataset(), open_table(lake, COMMITS)):
         assert dataset.count_rows(filter=wanted) == 2
     with duckdb.connect() as database:

@@ -50,7 +50,7 @@ def bronze(spark: SparkSession, lake: Path) -> list[dict[str, Any]]:
 def in_source(spark: SparkSession, spec: str) -> list[dict[str, Any]]:
     """Every record of a source, in order."""
     rows = parse_source(spec).records(spark, CLUSTER)
-    return rows_of(rows.drop("damage", "passed_over").orderBy("partition", "offset"))
+    return rows_of(rows.drop("damage").orderBy("partition", "offset"))
 
 
 class Log:
@@ -177,9 +177,7 @@ def test_a_source_that_fills_holes_in_front(spark: SparkSession, log: Log, tmp_p
     missing = len(whole) - len(bronze(spark, lake))
     log.write(log.batches)
     delta = str(tmp_path / "delta")
-    parse_source(log.spec).records(spark, CLUSTER).drop("damage", "passed_over").write.format(
-        "delta"
-    ).save(delta)
+    parse_source(log.spec).records(spark, CLUSTER).drop("damage").write.format("delta").save(delta)
     found = take(spark, f"delta:{delta}", lake)
     assert (found.records, found.differing) == (missing, 0)
     assert list(found.late) == [PARTITION]
@@ -196,7 +194,7 @@ def test_a_record_with_other_bytes_is_in_quarantine(
     changed = before[[row["partition"] for row in before].index(PARTITION) + 5]
     copy = str(tmp_path / "copy")
     at = (F.col("partition") == PARTITION) & (F.col("offset") == changed["offset"])
-    rows = parse_source(log.spec).records(spark, CLUSTER).drop("damage", "passed_over")
+    rows = parse_source(log.spec).records(spark, CLUSTER).drop("damage")
     rows.withColumn("value", F.when(at, b"other").otherwise(F.col("value"))).write.format(
         "delta"
     ).save(copy)

@@ -8,14 +8,8 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.records.commit_packs import commit_packs
-from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
-from rebalance_audit.lake.records.routing import count_records
-from rebalance_audit.lake.runs.missing_records import holes_of_log
-from rebalance_audit.lake.runs.progress import Progress
+from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS
 from rebalance_audit.lake.sources.segments_source import SegmentsSource, read_segments
-from rebalance_audit.local.survey import survey
-from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
 from tests.spark.in_process import rows_of
 from tests.support.batches import Batch, read_batches
@@ -35,7 +29,7 @@ def read(spark: SparkSession, path: Path, **options: Any) -> DataFrame:
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of records by place; the others have no place of their own."""
-    records = (row for row in rows if row[DAMAGE] is None and row[PASSED_OVER] is None)
+    records = (row for row in rows if row[DAMAGE] is None)
     return sorted(records, key=lambda row: (row["partition"], row["offset"]))
 
 
@@ -62,7 +56,6 @@ def batch_by_batch(path: Path) -> list[dict[str, Any]]:
                     "key": record.key,
                     "value": record.value,
                     DAMAGE: None,
-                    PASSED_OVER: None,
                 }
                 for record in records
             ]
@@ -138,20 +131,6 @@ def test_damage_comes_as_rows_and_loses_nothing_around_it(
         assert after < row[DAMAGE]["before_offset"] <= before
 
 
-def test_left_out_types_are_counted(spark: SparkSession) -> None:
-    """Offset commits that are not wanted are no rows, and their number is known exactly."""
-    path = capture("offsets").segments
-    found = rows_of(read(spark, path, without_record_types=(0, 1), split_target_bytes=10_000))
-    left_out = sum(row[PASSED_OVER] or 0 for row in found)
-    wanted = [
-        row
-        for row in batch_by_batch(path)
-        if row["is_control"] or not row["key"].startswith((b"\0\0", b"\0\1"))
-    ]
-    assert in_order(found) == wanted
-    assert left_out == len(batch_by_batch(path)) - len(wanted) == 364
-
-
 def test_chosen_columns_and_files(spark: SparkSession) -> None:
     """Columns come in the order that is asked for; files that are known are not read."""
     path = capture("offsets").segments
@@ -168,18 +147,8 @@ def test_chosen_columns_and_files(spark: SparkSession) -> None:
     assert rows_of(source.without(known).records(spark, "blue")) == []
 
 
-@pytest.mark.parametrize("groups", [None, "^loader"])
-def test_packs_of_commits_are_those_of_the_rows(spark: SparkSession, groups: str | None) -> None:
-    """Packs that are made where segments are read hold the commits that packs of the records hold."""
-    source = SegmentsSource("segments:offsets", str(capture("offsets").segments))
-    found = source.commit_packs(spark, "blue", groups)
-    expected = commit_packs(source.records(spark, "blue"), groups)
-    assert_df_equality(found, expected, ignore_nullable=True, ignore_row_order=True)
-    assert not found.isEmpty()
-
-
 def test_executors_read_a_url(spark: SparkSession, tmp_path: Path) -> None:
-    """Rows, packs and errors are those of the mounted folder; `local:` is this machine's disk for fsspec."""
+    """Rows and errors are those of the mounted folder; `local:` is this machine's disk for fsspec."""
     log = tmp_path / "log"
     shutil.copytree(capture("offsets").segments, log)
     mounted = SegmentsSource(f"segments:{log}", str(log))
@@ -187,9 +156,8 @@ def test_executors_read_a_url(spark: SparkSession, tmp_path: Path) -> None:
 
     def frames(source: SegmentsSource) -> list[DataFrame]:
         return [
-            source.records(spark, "blue", (1,)),
+            source.records(spark, "blue"),
             source.offsets(spark, "blue"),
-            source.commit_packs(spark, "blue", None),
         ]
 
     for found, expected in zip(frames(remote), frames(mounted), strict=True):
@@ -241,20 +209,3 @@ def test_a_file_that_is_replaced_is_reported_and_one_that_grows_is_not(
     with pytest.raises(Exception, match="SourceNotReadable") as reading:
         planned.count()
     assert f"{file} was replaced while it was being read" in str(explained(reading.value))
-
-
-@pytest.mark.parametrize("name", ["compacted", "offsets"])
-def test_counts_show_where_a_record_is_missing(spark: SparkSession, name: str) -> None:
-    """Also if the log ends in unread offset commits: the local audit says the same of each partition."""
-    path = capture(name).segments
-    counted, _ = survey(open_log_folder(path))
-    source = SegmentsSource(f"segments:{path}", str(path))
-    counts = count_records(source.records(spark, "c", OFFSET_COMMIT_TYPES))
-    holes = holes_of_log(counts, lambda: counts.partitions, lambda: source.offsets(spark, "c"))
-    reached = Progress(0).after(counts).lacking(holes)
-    assert {
-        number: (part.records, part.next_offset) for number, part in reached.partitions.items()
-    } == {number: (end.records, end.next_offset) for number, end in counted.ends.items()}
-    assert reached.holes == {number: end.holes for number, end in counted.ends.items()}
-    assert reached.whole == {number for number in counted.ends if counted.is_whole(number)}
-    assert bool(reached.whole) == (name == "offsets")

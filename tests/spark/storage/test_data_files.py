@@ -21,7 +21,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = empty_table(tmp_path_factory.mktemp("long-ids"))
     files = [written(folder, rows_of(*ids)) for ids in (IDS.values(), *zip(IDS.values()))]
     committed(folder, *(description for found in files for description in found))
-    return folder.uri
+    return folder.root
 
 
 @pytest.mark.parametrize("group_id", IDS.values(), ids=IDS)

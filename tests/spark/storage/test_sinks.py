@@ -408,7 +408,7 @@ def test_staged_rows_that_are_gone_are_an_error(
     staged = lake.stage.put(rows.select(*columns), columns)
     assert staged.count() == 2
     LOSSES[lost](Path(staged.path))
-    with pytest.raises(LakeNotWritable, match=r"had staged in .* are gone: .* run again"):
+    with pytest.raises(LakeNotWritable, match=r"had written to .* are gone: .* run again"):
         CHANGES[change](Sink(lake, "blue", FIRST_RUN), staged)
     assert lake.is_unwritten(TOPICS)
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.bronze.kafka_stream import Duration, EndOffsetSampler, KafkaStream
 from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
 from rebalance_audit.lake.bronze.record_table import Bronze, Ingested, as_quarantine
-from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.records.record_columns import DAMAGE
 from rebalance_audit.lake.records.routing import offset_of
 from rebalance_audit.lake.session.spark_session import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
@@ -118,7 +118,7 @@ def _ingest_rows(source: Source, bronze: Bronze, from_ms: int | None) -> Ingeste
     before = dict(ledger.partitions)
     given: DataFrame | Splits[Any]
     if from_ms is None:
-        given, begins = source.to_store(spark, ledger.cluster), source.first_offsets()
+        given, begins = source.log(spark, ledger.cluster), source.first_offsets()
     else:
         records = source.records(spark, ledger.cluster)
         begins = _begins_at(_records(records), from_ms)
@@ -163,9 +163,8 @@ def _begins_at(records: DataFrame, from_ms: int) -> dict[int, int]:
 
 
 def _records(rows: DataFrame) -> DataFrame:
-    """Rows that are records of the log, neither damage nor counts."""
-    marks = [name for name in (DAMAGE, PASSED_OVER) if name in rows.columns]
-    return rows.where(" and ".join(f"{name} is null" for name in marks) or "true")
+    """Rows that are records of the log, not damage."""
+    return rows.where(F.col(DAMAGE).isNull()) if DAMAGE in rows.columns else rows
 
 
 def _from(rows: DataFrame, begins: Mapping[int, int]) -> DataFrame:

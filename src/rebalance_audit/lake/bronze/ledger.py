@@ -23,7 +23,6 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.records.routing import of_partition
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.lake.storage.stage import GivenRows
 from rebalance_audit.lake.storage.table_log import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
@@ -250,17 +249,14 @@ class Ledger:
             and present.get(number, 0) < part.records
         }
 
-    def add(self, rows: GivenRows) -> None:
+    def add(self, rows: DataFiles) -> None:
         """Add what this process has just appended in one commit."""
         now = self.lake.mark(TableName.RECORDS)
         if now is None or now.version != self.bronze_version + 1:
             self.catch_up()  # others have written too
             return
-        if isinstance(rows, DataFiles):
-            for found in rows.summaries():
-                self._add(parts_in(found).items(), now)
-        else:
-            self._add(self._count(rows.frame).items(), now)
+        for found in rows.summaries():
+            self._add(parts_in(found).items(), now)
 
     def _add(self, parts: Iterable[tuple[int, PartitionInBronze]], now: TableMark) -> None:
         for number, part in parts:

@@ -5,9 +5,10 @@ before it the rows of a source are compared with those of bronze. What bronze ha
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -57,12 +58,12 @@ WRITTEN: Final[Mapping[str, str]] = {
 class TakenSource(NamedTuple):
     """What a source gave."""
 
-    records: GivenRows
+    records: DataFiles
     """Rows of bronze.records."""
-    staged: GivenRows
+    staged: Staged
     """Rows that have DAMAGE for each stretch that could not be read."""
     damaged: int
-    """How many stretches that are; 0 if the rows need not have the column."""
+    """How many stretches that are."""
 
 
 @dataclass(slots=True)
@@ -118,31 +119,17 @@ class Bronze:
     def take(self, rows: DataFrame | Splits[Any], spec: str) -> TakenSource:
         """Write what a source gives, in one reading: rows with the columns of RECORD, and perhaps of DAMAGE.
 
-        Of delta-rs to data files of bronze, which no commit names yet; else to the stage.
+        They are in data files, see `Sink.data_folder`, which no commit names yet.
         """
         constants = {
             "cluster": self.ledger.cluster,
             "source": without_credentials(spec),
             "ingested_at": self._ingested_at,
         }
-        folder = self.sink.data_folder(_SCHEMA)
-        if folder is not None:
-            files, left = self._to_files(folder, rows, constants)
-            return TakenSource(files, left, left.count() - len(files.described))
-        given = rows.through(commits_first, rows.made_ddl) if isinstance(rows, Splits) else rows
-        frame = given.withColumns({name: F.lit(value) for name, value in constants.items()})
-        if DAMAGE not in frame.columns:
-            records = self._written(frame)
-            return TakenSource(records, records, 0)
-        columns = _SCHEMA.column_types
-        every = self._lake.stage.put(frame.select(*columns, DAMAGE))
-        damaged = every.frame.where(F.col(DAMAGE).isNotNull()).count()
-        if not damaged:
-            return TakenSource(replace(every, columns=columns), every, 0)
-        records = self._written(every.frame.where(F.col(DAMAGE).isNull()))
-        return TakenSource(records, every, damaged)
+        files, left = self._to_files(rows, constants)
+        return TakenSource(files, left, left.count() - len(files.described))
 
-    def append(self, given: GivenRows, spec: str, begins: Mapping[int, int] | None) -> Ingested:
+    def append(self, given: DataFiles, spec: str, begins: Mapping[int, int] | None) -> Ingested:
         """Add the records that bronze does not have.
 
         `given` are the records of a source, no offset twice. `begins` has for each partition an offset before which
@@ -165,10 +152,9 @@ class Bronze:
         try:
             # Everything is compared before anything is committed: another log must leave no trace.
             done = self._append_between(given.frame.where(known), spec, overlapping, ends)
-            done.records += self._commit(self._written(given.frame.where(~known)))
+            done.records += self._commit(self._to_files(given.frame.where(~known))[0])
         finally:
-            if isinstance(given, DataFiles):
-                given.discard()
+            given.discard()
         return done
 
     def note_lost(
@@ -222,7 +208,7 @@ class Bronze:
             missing = compared.where(F.col("kind") == MISSING).withColumn(
                 "source", F.lit(without_credentials(spec))
             )
-            done.records = self._commit(self._written(missing))
+            done.records = self._commit(self._to_files(missing)[0])
         return done
 
     def _compared(
@@ -267,23 +253,16 @@ class Bronze:
         )
         return self.sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
 
-    def _written(self, rows: DataFrame) -> GivenRows:
-        """Rows with bronze's columns, as `append` takes them."""
-        folder = self.sink.data_folder(_SCHEMA)
-        if folder is not None:
-            return self._to_files(folder, rows, {})[0]
-        columns = _SCHEMA.column_types
-        return self._lake.stage.put(rows.select(*columns), columns)
-
     def _to_files(
-        self, folder: DataFolder, rows: DataFrame | Splits[Any], constants: Mapping[str, Any]
+        self, rows: DataFrame | Splits[Any], constants: Mapping[str, Any] = MappingProxyType({})
     ) -> tuple[DataFiles, Staged]:
-        """The rows in data files, and what the tasks report, see WRITTEN."""
+        """The rows in data files, and what the tasks report, see WRITTEN; `constants` are columns that they lack."""
+        folder = self.sink.data_folder(TableName.RECORDS)
         write = partial(write_records, folder=folder, constants=constants)
         left = self._lake.stage.put(through(rows, write, ddl_of_columns(WRITTEN)), WRITTEN)
         return DataFiles(self._lake.spark, folder, described_in(left)), left
 
-    def _commit(self, rows: GivenRows) -> int:
+    def _commit(self, rows: DataFiles) -> int:
         """Append records that bronze does not have; returns how many.
 
         Each append is a transaction of the cluster, numbered by the version of bronze that the ledger knows: if another

@@ -18,7 +18,7 @@ from rebalance_audit.audit.findings.of_commits import (
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.thresholds import FindingRules
-from rebalance_audit.lake.records.routing import RecordCounts
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.lake.storage.local_rows import rows_made
 from rebalance_audit.sentences.render import advice_for, reason_text

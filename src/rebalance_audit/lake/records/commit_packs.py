@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, POSITION_AT, POSITION_END, Summaries
 from rebalance_audit.audit.hours.commit_hours import run_begins
@@ -57,8 +56,6 @@ _TYPES: Final = pa.array(OFFSET_COMMIT_PREFIXES, pa.binary())
 _GIVEN: Final = (
     *("partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key", "value"),
 )
-READ: Final = (*_GIVEN, "is_control")
-"""What `commits_of` looks at."""
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
 COMMITS: Final = "commits"
@@ -84,20 +81,12 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     Left out: commits without a time, and keys that name no group.
     """
     commits = routing.commits(records, groups_regex)
-    present = commits.where(F.col("timestamp").isNotNull())
-    return present.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
+    return commits.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
 def decided_packs(decided: DataFrame) -> DataFrame:
     """Packs of `routing.decided_commits`."""
     return decided.select(*_GIVEN, routing.MARKER_OFFSET).mapInArrow(packed, PACK_DDL)
-
-
-def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same choice among batches of records with the columns READ, without Spark; for `packed`."""
-    for batch in batches:
-        present = batch["timestamp"].is_valid()
-        yield batch.select(_GIVEN).filter(pc.and_(are_commits(batch), present))
 
 
 def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
@@ -107,19 +96,39 @@ def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
     return pc.and_not(pc.is_in(types, value_set=_TYPES), control)
 
 
+class Packing:
+    """Makes packs of commits, many commits at once."""
+
+    def __init__(self) -> None:
+        self._waiting: list[pa.RecordBatch] = []
+        self._count = 0
+
+    def add(self, commits: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take commits with the columns _GIVEN and perhaps MARKER_OFFSET; packs with the columns of PACK_DDL."""
+        columns = [
+            name for name in (*_GIVEN, routing.MARKER_OFFSET) if name in commits.schema.names
+        ]
+        with_time = commits.select(columns).filter(commits["timestamp"].is_valid())
+        if with_time.num_rows:
+            self._waiting.append(with_time)
+            self._count += with_time.num_rows
+        if self._count >= PACKED_AT_ONCE:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """A pack of what waits."""
+        if self._waiting:
+            packs = pack_commits(self._waiting)
+            self._waiting, self._count = [], 0
+            yield packs
+
+
 def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Packs of commits with the columns _GIVEN and perhaps MARKER_OFFSET, with the columns of PACK_DDL."""
-    waiting: list[pa.RecordBatch] = []
-    count = 0
+    """Packs of commits."""
+    packing = Packing()
     for batch in batches:
-        if batch.num_rows:
-            waiting.append(batch)
-            count += batch.num_rows
-        if count >= PACKED_AT_ONCE:
-            yield pack_commits(waiting)
-            waiting, count = [], 0
-    if waiting:
-        yield pack_commits(waiting)
+        yield from packing.add(batch)
+    yield from packing.rest()
 
 
 def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

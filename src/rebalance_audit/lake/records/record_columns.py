@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS, micros_of
+from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
 from rebalance_audit.segments.columns import Blobs, Columns
 from rebalance_audit.segments.reader import Found
 from rebalance_audit.tables.arrow_types import arrow_type
@@ -30,17 +30,15 @@ RECORD: Final[Mapping[str, str]] = {
 """Name and type of what bronze.records keeps of a record; null if the source does not show."""
 
 DAMAGE: Final = "damage"
-PASSED_OVER: Final = "passed_over"
 OF_SEGMENTS: Final[Mapping[str, str]] = {
     **RECORD,
     DAMAGE: (
         "struct<reason: string, detail: string, source_file: string, byte_position: bigint,"
         " raw: binary, before_offset: bigint>"
     ),
-    PASSED_OVER: "bigint",
 }
-"""What the segment reader can deliver besides records: rows for a damaged stretch, and rows for a number of records of
-types that were left out. Both have the partition, and no other column of a record except perhaps offset or time."""
+"""What the segment reader can deliver besides records: rows for a damaged stretch, which have the partition, and of the
+other columns of a record perhaps the offset."""
 
 
 Make: TypeAlias = Callable[[Columns], pa.Array]
@@ -74,18 +72,9 @@ class SegmentRows:
                     # The base offset in the header, if it can be one.
                     offset = part.base_offset if (part.base_offset or 0) >= 0 else None
                     yield self._single(partition, offset=offset, damage=damage)
-            elif not isinstance(part, TailNote):
-                if len(part.log_offsets):
-                    yield self._records(partition, part)
-                    next_offset = int(part.log_offsets[-1]) + 1
-                if part.excluded_count and PASSED_OVER in self._columns:
-                    # Time and offset of the last one: the log reaches at least so far.
-                    yield self._single(
-                        partition,
-                        passed_over=part.excluded_count,
-                        offset=part.excluded_last_offset,
-                        timestamp=micros_of(part.excluded_last_ms),
-                    )
+            elif not isinstance(part, TailNote) and len(part.log_offsets):
+                yield self._records(partition, part)
+                next_offset = int(part.log_offsets[-1]) + 1
 
     def _records(self, partition: int, chunk: Columns) -> pa.RecordBatch:
         count = len(chunk.log_offsets)

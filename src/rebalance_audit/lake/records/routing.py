@@ -1,11 +1,11 @@
-"""Which record goes where, and how many of each kind there are, by expressions on the key's bytes for the JVM.
+"""Which record goes where, by expressions on the key's bytes for the JVM.
 
 Every key begins with the record type and the group's id, so routing needs no Python: offset commits (99 of 100 records)
 are decoded column by column, transaction markers go to the commits that they decide, everything else to the reducer.
+The first reading of a log asks for all of that at once, in Python (`silver.log_reading`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records.commit_columns import COMMIT, COMMIT_DDL, decode_commits
-from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.records.record_columns import DAMAGE
 from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES, TYPE_BYTES
 
@@ -111,22 +111,17 @@ def of_partition(numbers: Mapping[int, int]) -> Column:
 
 
 def other_records(records: DataFrame) -> DataFrame:
-    """All records except offset commits: about one in a hundred, with the group that the key names.
-
-    Rows that stand for damage, or for records that were left out, are among them.
-    """
+    """All records except offset commits: about one in a hundred, with the group that the key names."""
     columns = ("partition", "offset", "timestamp", "leader_epoch", "producer_id")
     flags = ("is_transactional", "is_control", "key", "value")
-    marks = [name for name in (DAMAGE, PASSED_OVER) if name in records.columns]
-    return records.where(is_other()).select(*columns, *flags, *marks, group_id().alias("group_id"))
+    return records.where(is_other()).select(*columns, *flags, group_id().alias("group_id"))
 
 
 def group_records(small: DataFrame, groups_regex: str | None) -> DataFrame:
     """What the reducer gets besides commits: the records of some groups, and those whose group is unknown."""
     records = small.where(~is_control())
-    for mark in (DAMAGE, PASSED_OVER):
-        if mark in small.columns:
-            records = records.where(F.col(mark).isNull())
+    if DAMAGE in small.columns:
+        records = records.where(F.col(DAMAGE).isNull())
     return records.where(in_groups(groups_regex, F.col("group_id")))
 
 
@@ -153,38 +148,23 @@ def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         )
 
 
-def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
-    """Rows of silver.offset_commits (without the cluster) from `decoded_commits`.
+def ended_commits(records: DataFrame, markers: DataFrame, regex: str | None = None) -> DataFrame:
+    """Rows of silver.offset_commits (without the cluster) for the commits in transactions, of some groups.
 
-    `markers` are the control records, needed where any commit is transactional.
+    `markers` are the control records.
     """
-    rows = _rows(decoded)
-    plain_state = F.when(F.col("is_transactional").isNull(), "unknown").otherwise("none")
-    plain = rows.where(~_is_transactional()).withColumn("transaction_state", plain_state)
-    return plain if markers is None else plain.unionByName(ended_commits(decoded, markers))
-
-
-def ended_commits(decoded: DataFrame, markers: DataFrame) -> DataFrame:
-    """The rows of commits in transactions alone."""
-    return ended(_rows(decoded).where(_is_transactional()), markers).drop(MARKER)
-
-
-def _rows(decoded: DataFrame) -> DataFrame:
-    """All but the state of the transaction."""
-    return decoded.where("commit.reason is null").select(
+    of_transactions = records.where(F.coalesce(F.col("is_transactional"), F.lit(False)))
+    decoded = decoded_commits(of_transactions, regex).where("commit.reason is null")
+    rows = decoded.select(
         "partition",
         "offset",
         "timestamp",
         *[f"commit.{name}" for name in COMMIT if name != "value_version"],
         "tombstone",
         "producer_id",
-        "is_transactional",
         "commit.value_version",
     )
-
-
-def _is_transactional() -> Column:
-    return F.coalesce(F.col("is_transactional"), F.lit(False))
+    return ended(rows, markers).drop(MARKER)
 
 
 def ended(commits: DataFrame, markers: DataFrame) -> DataFrame:
@@ -237,150 +217,5 @@ def decided_commits(commits: DataFrame, markers: DataFrame) -> DataFrame:
     )
 
 
-def undecodable_commits(decoded: DataFrame) -> DataFrame:
-    """Rows of silver.quarantine (without the cluster) for the offset commits that could not be decoded."""
-    return decoded.where("commit.reason is not null").select(
-        "partition",
-        "offset",
-        "timestamp",
-        "key",
-        "value",
-        "commit.reason",
-        "commit.detail",
-        "commit.record_type",
-        F.col("commit.undecodable_version").alias("value_version"),
-    )
-
-
 def _bytes(column: str, position: int, length: int) -> Column:
     return F.substring(F.col(column), position, length)
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionCounts:
-    """One partition of the log."""
-
-    records: int
-    commits: int
-    """Offset commits and their tombstones."""
-    controls: int
-    transactional: int
-    """Records inside transactions, markers included."""
-    first_offset: int
-    next_offset: int
-    """Offset after the last record."""
-    first_ms: int | None
-    """Smallest record time, epoch milliseconds; None if no record has one."""
-    last_ms: int | None
-    """Largest record time, epoch milliseconds; None if no record has one."""
-
-    @property
-    def has_holes(self) -> bool:
-        """Whether offsets between its records have none."""
-        return self.records < self.next_offset - self.first_offset
-
-
-@dataclass(frozen=True, slots=True)
-class RecordCounts:
-    """A whole log."""
-
-    partitions: Mapping[int, PartitionCounts]
-
-    @property
-    def records(self) -> int:
-        """All records, markers included."""
-        return sum(partition.records for partition in self.partitions.values())
-
-    @property
-    def commits(self) -> int:
-        """Offset commits."""
-        return sum(partition.commits for partition in self.partitions.values())
-
-    @property
-    def controls(self) -> int:
-        """Transaction markers and other control records."""
-        return sum(partition.controls for partition in self.partitions.values())
-
-    @property
-    def of_groups(self) -> int:
-        """All others: group records, and records whose key names no group."""
-        return self.records - self.commits - self.controls
-
-    @property
-    def first_ms(self) -> int | None:
-        """Smallest record time, epoch milliseconds; None if no record has one."""
-        moments = (part.first_ms for part in self.partitions.values())
-        return min((moment for moment in moments if moment is not None), default=None)
-
-    @property
-    def last_ms(self) -> int | None:
-        """Largest record time, epoch milliseconds; None if no record has one."""
-        moments = (part.last_ms for part in self.partitions.values())
-        return max((moment for moment in moments if moment is not None), default=None)
-
-    @property
-    def has_transactions(self) -> bool:
-        """Whether any record belongs to a transaction."""
-        return any(partition.transactional for partition in self.partitions.values())
-
-
-_FIELDS: Final = tuple(PartitionCounts.__dataclass_fields__)
-
-
-def count_records(records: DataFrame) -> RecordCounts:
-    """Count the records of a log; the driver collects one row per partition.
-
-    Rows that stand for commits left out by the source count as that many; damage does not count.
-    """
-    left_out = F.lit(0)
-    if PASSED_OVER in records.columns:
-        left_out = F.coalesce(F.sum(PASSED_OVER), F.lit(0))
-    is_record = " and ".join(
-        f"{mark} is null" for mark in (DAMAGE, PASSED_OVER) if mark in records.columns
-    )
-    return _counts(
-        records.groupBy("partition").agg(
-            (F.count_if(F.expr(is_record or "true")) + left_out).alias("records"),
-            (F.count_if(is_commit()) + left_out).alias("commits"),
-            F.count_if(is_control()).alias("controls"),
-            F.count_if(F.col("is_transactional")).alias("transactional"),
-            *_ends("damage is null" if DAMAGE in records.columns else "true"),
-        )
-    )
-
-
-def count_records_beside(records: DataFrame, small: DataFrame) -> RecordCounts:
-    """The same, if `small` has all records except offset commits and is held in memory: no key needs to be read.
-
-    The keys are a third of a log. `records` must not have rows that stand for anything but a record.
-    """
-    others = small.groupBy("partition").agg(
-        F.count(F.lit(1)).alias("others"), F.count_if(is_control()).alias("controls")
-    )
-    every = records.groupBy("partition").agg(
-        F.count(F.lit(1)).alias("records"),
-        F.count_if(F.col("is_transactional")).alias("transactional"),
-        *_ends(),
-    )
-    found = every.join(F.broadcast(others), "partition", "left").fillna(0, ["others", "controls"])
-    return _counts(found.withColumn("commits", F.col("records") - F.col("others")))
-
-
-def _ends(is_sound: str = "true") -> tuple[Column, ...]:
-    """`is_sound`: which rows have the offset of a record; the header of a damaged batch can name any."""
-    offset = F.when(F.expr(is_sound), F.col("offset"))
-    return (
-        F.min(offset).alias("first_offset"),
-        (F.max(offset) + 1).alias("next_offset"),
-        F.unix_millis(F.min("timestamp")).alias("first_ms"),
-        F.unix_millis(F.max("timestamp")).alias("last_ms"),
-    )
-
-
-def _counts(found: DataFrame) -> RecordCounts:
-    return RecordCounts(
-        {
-            row["partition"]: PartitionCounts(**{name: row[name] for name in _FIELDS})
-            for row in found.collect()
-        }
-    )

@@ -19,12 +19,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import two_histories
 from rebalance_audit.lake.bronze.end_offsets import StoredEndOffsets
 from rebalance_audit.lake.bronze.ledger import partitions_seen
-from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
+from rebalance_audit.lake.records import topics
 from rebalance_audit.lake.runs.progress import ALL, RunLog
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.session.spark_session import temporary_settings
-from rebalance_audit.lake.silver.offset_commits import WrittenCommits
+from rebalance_audit.lake.silver.log_reading import LogRead
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_log import TableCommit, new_run_id
 from rebalance_audit.lake.storage.table_writer import Written
@@ -253,15 +253,14 @@ class RunContext:
         rows = self.lake.read_small(TableName.TOPICS, self.request.cluster, topics.COLUMNS)
         return names_in_table(rows)
 
-    def topic_names(self, small: DataFrame, commits: WrittenCommits | None) -> TopicNames:
-        """Names from the source, from earlier runs, from records that list topics, and from decoded commits."""
+    def topic_names(self, read: LogRead) -> TopicNames:
+        """Names from the source, from earlier runs, from records that list topics, and from offset commits."""
         source = self.request.source
         names = TopicNames() if source is None else source.topic_names(self.request.cluster)
         names.merge(self.known_topics)
-        names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
-        if commits is not None:
-            # The weakest of all sources: known names stay.
-            names.merge(topics.names_in_silver(commits.rows, frozenset(names)))
+        names.merge(topics.names_in_topic_lists(read.small.where(F.col("key").isNotNull())))
+        # The weakest of all sources: known names stay.
+        names.merge(read.topics)
         return names
 
     @cached_property

@@ -42,7 +42,7 @@ UNREADABLE_FILE: Final = re.compile(
 """Spark's words for a data file that is gone or damaged."""
 STAGED_ROWS_GONE: Final = re.compile(
     r"(?:FILE_NOT_EXIST\S* Encountered error while reading file |(?:FileNotFound|NoSuchFile)Exception: (?:File )?"
-    r"|Path does not exist: |open local file '|had staged in )"
+    r"|Path does not exist: |open local file '|had written to )"
     rf"((?:\w+:)?/[^\n'\"]*?/{RUN_ID.pattern}/\d{{4}}(?:/table=\w+)?)\b"
 )
 """Where a run staged rows that are gone: a folder with the run's id has a numbered one."""

@@ -21,7 +21,7 @@ from rebalance_audit.lake.gold.outputs import GONE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
-from rebalance_audit.lake.records.routing import RecordCounts, count_records
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, NewRecords
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.missing_records import (
@@ -33,7 +33,8 @@ from rebalance_audit.lake.runs.missing_records import (
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.spark_session import FEW_RECORDS, small_queries
-from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
+from rebalance_audit.lake.silver.log_reading import LogRead
+from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits, read_to_write
 from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
@@ -68,27 +69,22 @@ class _Increment:
 
     def plan(self) -> Plan:
         context = self._context
-        with context.step("counting new records"):
+        with context.step("decoding offset commits"):
             records = self._new_records()
-            small = routing.other_records(records).persist(StorageLevel.MEMORY_AND_DISK)
+            read = self._read(records)
+            small = read.small.persist(StorageLevel.MEMORY_AND_DISK)
             self._held.callback(small.unpersist)
-            counts = self._counts(records)
-        with small_queries(context.spark, when=counts.records <= FEW_RECORDS):
-            commits = self._write_commits(records, counts)
-        with small_queries(context.spark, when=counts.records <= FEW_COMMITS):
+            read = read._replace(small=small)
+        with small_queries(context.spark, when=read.counts.records <= FEW_RECORDS):
+            commits = self._write_commits(records, read)
+        with small_queries(context.spark, when=read.counts.records <= FEW_COMMITS):
             with context.step("finding topic names"):
-                names = context.topic_names(small, commits)
+                names = context.topic_names(read)
             with context.step("replaying groups"):
-                return self._plan(small, counts, commits, names)
+                return self._plan(read, commits, names)
 
-    def _plan(
-        self,
-        small: DataFrame,
-        counts: RecordCounts,
-        commits: WrittenCommits | None,
-        names: TopicNames,
-    ) -> Plan:
-        context, since = self._context, self._since
+    def _plan(self, read: LogRead, commits: WrittenCommits | None, names: TopicNames) -> Plan:
+        context, since, small, counts = self._context, self._since, read.small, read.counts
         holes = holes_since(
             since, counts, context.partitions_seen, self._new_records, self._history
         )
@@ -122,7 +118,7 @@ class _Increment:
                 group_records=counts.of_groups - groups.records_left_out,
                 groups=groups,
                 commits=commits,
-                unreadable=None if commits is None else commits.undecodable,
+                unreadable=read.undecodable,
                 damaged_stretches=0,
                 known=reached,
                 names=names,
@@ -154,9 +150,12 @@ class _Increment:
             raise ChangesGone(str(error)) from error
         return added.where(F.col("cluster") == context.request.cluster)
 
-    def _counts(self, records: DataFrame) -> RecordCounts:
+    def _read(self, records: DataFrame) -> LogRead:
+        is_clean = self._since.is_clean
         try:
-            return count_records(records)
+            return read_to_write(
+                self._context.sink, records, None, are_new=is_clean, with_packs=False
+            )
         except PySparkException as error:
             # The first read of those files; any other error shows up in the rebuild.
             raise ChangesGone(str(error).partition("\n")[0]) from error
@@ -164,16 +163,16 @@ class _Increment:
     def _history(self) -> DataFrame:
         return self._context.bronze(TableName.RECORDS, self._bronze_version)
 
-    def _write_commits(self, records: DataFrame, counts: RecordCounts) -> WrittenCommits | None:
+    def _write_commits(self, records: DataFrame, read: LogRead) -> WrittenCommits | None:
+        context, since, counts = self._context, self._since, read.counts
         if not counts.commits and not counts.controls:
             return None
-        context, since = self._context, self._since
         with context.step("decoding offset commits"):
             return add_commits(
                 context.sink,
+                read,
                 records,
                 self._history(),
-                counts,
                 is_late=since.has_late(counts),
                 is_clean=since.is_clean,
             )

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.holes import RANGES_MAX, Holes, hole, holes_of
 from rebalance_audit.lake.gold.group_memory import Gaps
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.routing import RecordCounts
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 

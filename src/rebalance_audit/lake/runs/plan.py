@@ -23,7 +23,7 @@ from rebalance_audit.lake.gold.outputs import (
     rows_of,
 )
 from rebalance_audit.lake.gold.reducer import reduce_groups
-from rebalance_audit.lake.records.routing import RecordCounts
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.spark_session import small_queries
@@ -31,7 +31,7 @@ from rebalance_audit.lake.session.splits import parallelism
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows, StagedTables
-from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
 
 FEW_GROUP_RECORDS: Final = 20_000
@@ -209,7 +209,7 @@ def _progress_folder(context: RunContext, plan: Plan) -> DataFolder | None:
     name = TableName.COMMIT_PROGRESS
     if plan.since is not None or context.request.has_window or not context.sink.is_empty(name):
         return None
-    return context.sink.data_folder(table_schemas()[name])
+    return context.sink.data_folder(name)
 
 
 def _quarantined(replayed: Replayed) -> int:

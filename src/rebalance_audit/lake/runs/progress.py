@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.holes import Holes, holes_of
 from rebalance_audit.errors import later_release
-from rebalance_audit.lake.records.routing import RecordCounts
+from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.session.splits import parallel_map
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_log import TableMark

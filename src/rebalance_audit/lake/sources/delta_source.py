@@ -1,6 +1,6 @@
 """A Delta table as a source: `delta:PATH`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from deltalake import DeltaTable
@@ -47,12 +47,7 @@ class DeltaSource(Source):
         if not (path / "_delta_log").is_dir():
             raise SourceNotReadable(f"{path} is not a Delta table: it has no folder _delta_log.")
 
-    def records(
-        self,
-        spark: SparkSession,
-        cluster: str,
-        without_record_types: Collection[int] = (),  # noqa: ARG002 - Spark filters by itself
-    ) -> DataFrame:
+    def records(self, spark: SparkSession, cluster: str) -> DataFrame:
         """The table as it is now, without later writes."""
         try:
             version = LogByName(spark, f"delta.`{self.location}`").version()

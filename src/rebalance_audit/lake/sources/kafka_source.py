@@ -6,7 +6,7 @@ producer ids, whether a record belongs to a transaction, or the markers that end
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -57,7 +57,6 @@ class KafkaSource(Source):
         self,
         spark: SparkSession,
         cluster: str,  # noqa: ARG002 - it has one cluster's log
-        without_record_types: Collection[int] = (),  # noqa: ARG002 - Spark filters by itself
     ) -> DataFrame:
         """The log from where the settings say to the end that it had when the cluster was first asked."""
         ends = {number: each.end for number, each in self.view().partitions.items()}

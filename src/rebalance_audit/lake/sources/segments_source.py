@@ -16,17 +16,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import (
     DAMAGE,
     OF_SEGMENTS,
-    PASSED_OVER,
     RECORD,
     SegmentRows,
 )
-from rebalance_audit.lake.records.routing import in_groups
 from rebalance_audit.lake.session.splits import TASKS_PER_CORE, Splits, parallelism
 from rebalance_audit.lake.sources.remote_log import RemoteLog
 from rebalance_audit.lake.sources.source import Source
@@ -53,7 +49,6 @@ DEFAULT_SPLIT_BYTES: Final = 32 << 20
 class Reading(NamedTuple):
     """How to read a split."""
 
-    without_record_types: frozenset[int] = frozenset()
     core_bytes: int = 0
     """Of all segments, how much one core will read, about: the more, the longer a start may take."""
     remote: RemoteLog | None = None
@@ -77,21 +72,20 @@ def read_segments(
     columns: Sequence[str],
     split_target_bytes: int = DEFAULT_SPLIT_BYTES,
     cores: int | None = None,
-    without_record_types: Collection[int] = (),
     remote: RemoteLog | None = None,
 ) -> Splits[tuple[Slice, ...]]:
     """The rows of segments as they are now; every worker must see them under the same paths, or they are `remote`.
 
-    `columns` are names of OF_SEGMENTS: only with `damage` are there rows of damage, and only with `passed_over` rows
-    that count the records of types that are left out. A split has about `split_target_bytes`; `cores` is the number of
-    them to keep busy, None for all. Raises SourceNotReadable; a file that fails later does so when it is read.
+    `columns` are names of OF_SEGMENTS: only with `damage` are there rows of damage. A split has about
+    `split_target_bytes`; `cores` is the number of them to keep busy, None for all. Raises SourceNotReadable; a file
+    that fails later does so when it is read.
     """
     busy = cores or parallelism(spark)
     total = sum(segment.size_bytes for segment in segments)
     # More splits cost more starts, and cutting reads a file's headers.
     target_bytes = max(split_target_bytes, total // (TASKS_PER_CORE * busy))
     splits = pack(segments, target_bytes, are_mounted=remote is None)
-    reading = Reading(frozenset(without_record_types), total // busy, remote)
+    reading = Reading(total // busy, remote)
     made = ddl_of_columns({name: OF_SEGMENTS[name] for name in columns})
     return Splits(spark, splits, partial(read_split, columns=columns, reading=reading), made)
 
@@ -175,7 +169,6 @@ def _read_slice(part: Slice, reading: Reading) -> Iterator[Found]:
             part.start_byte,
             part.end_byte,
             end_offset=segment.end_offset,
-            without_record_types=reading.without_record_types,
             compiled=should_use_compiled_walk(reading.core_bytes),
         )
         _require_same_file(part)
@@ -205,7 +198,6 @@ KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
 class SegmentsSource(Source):
     """A folder of segment files; every worker must see it at the same path, or read its URL with fsspec."""
 
-    counts_what_it_leaves_out = True
     shows_markers = True
 
     def __init__(
@@ -248,13 +240,12 @@ class SegmentsSource(Source):
     def records(
         self,
         spark: SparkSession,
-        cluster: str,  # noqa: ARG002 - a folder has one cluster's log
-        without_record_types: Collection[int] = (),
+        cluster: str,
     ) -> DataFrame:
-        """The records, with the columns DAMAGE and PASSED_OVER as well."""
-        return self._rows(spark, [*RECORD, DAMAGE, PASSED_OVER], without_record_types).frame
+        """The records, with the column DAMAGE as well."""
+        return self.log(spark, cluster).frame
 
-    def to_store(
+    def log(
         self,
         spark: SparkSession,
         cluster: str,  # noqa: ARG002 - a folder has one cluster's log
@@ -270,26 +261,12 @@ class SegmentsSource(Source):
         """Without the bytes of the records."""
         return self._rows(spark, ["partition", "offset"]).frame
 
-    def commit_packs(
-        self,
-        spark: SparkSession,
-        cluster: str,  # noqa: ARG002 - a folder has one cluster's log
-        groups_regex: str | None,
-    ) -> DataFrame:
-        """Made where the segments are read: no commit becomes a row."""
-        rows = self._rows(spark, READ)
-        packs = rows.through(lambda batches: packed(commits_of(batches)), PACK_DDL)
-        return packs.where(in_groups(groups_regex, F.col("group_id")))
-
-    def _rows(
-        self, spark: SparkSession, columns: Sequence[str], left_out: Collection[int] = ()
-    ) -> Splits[Any]:
+    def _rows(self, spark: SparkSession, columns: Sequence[str]) -> Splits[Any]:
         return read_segments(
             spark,
             self._unread(),
             columns=columns,
             split_target_bytes=self._split_target_bytes,
-            without_record_types=left_out,
             remote=self._remote,
         )
 

@@ -1,7 +1,7 @@
-"""Rows that workers write as Parquet into a table's own folder, for a commit that names the files.
+"""Rows that workers write as Parquet: into a table's own folder, for a commit that names the files, or into the stage.
 
-Each task writes one file below `<table>/<run id>`, and a row that describes it is all that leaves the task. No reader
-sees the file until a commit names it; what a killed run leaves is removed by VACUUM, which skips hidden folders alone.
+Each task writes one file, and a row that describes it is all that leaves the task. In a table's folder no reader sees
+the file until a commit names it; what a killed run leaves is removed by VACUUM, which skips hidden folders alone.
 """
 
 import time
@@ -20,13 +20,11 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
-from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction, RemoveAction
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.storage.local_rows import frame_of
-from rebalance_audit.lake.storage.stage import READING, Staged
+from rebalance_audit.lake.storage.stage import READING, Stage, Staged, rows_gone
 from rebalance_audit.lake.storage.table_place import columns_with_bounds, plain_fields
 from rebalance_audit.tables.arrow_types import ddl_of_columns, padded, schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
@@ -66,18 +64,19 @@ class DataFolder:
 
     table: str
     """Its full name."""
-    uri: str
-    """Of the table's folder, as delta-rs takes it."""
-    address: str
-    """The same as Spark takes it."""
-    options: Mapping[str, str] = field(repr=False)
-    """Of delta-rs for the folder's storage, secrets among them."""
-    run_id: str
+    root: str
+    """The table's folder, or that of the run's stage, as Spark takes it."""
+    name: str
+    """Of the folder in it that has the files."""
+    files: pa_fs.FileSystem = field(repr=False)
+    """The file system that has the root as its own; with secrets."""
 
-    @property
-    def files(self) -> pa_fs.FileSystem:
-        """The file system of the table, whose root is the folder."""
-        return pa_fs.PyFileSystem(DeltaStorageHandler(self.uri, dict(self.options)))
+
+def folder_in(stage: Stage, table: str) -> DataFolder:
+    """A folder of the stage: for rows to merge, and of Spark's writer for all."""
+    files = pa_fs.PyFileSystem(pa_fs.FSSpecHandler(stage.files))
+    root = pa_fs.SubTreeFileSystem(stage.place, files)
+    return DataFolder(table, stage.folder, stage.new_folder(), root)
 
 
 class DataFile:
@@ -94,7 +93,7 @@ class DataFile:
         self._schema = plain_fields(schema)
         self._folder = folder
         self._constants = constants
-        self._path = f"{folder.run_id}/part-{uuid.uuid4().hex}.parquet"
+        self._path = f"{folder.name}/part-{uuid.uuid4().hex}.parquet"
         self._bounds = _Bounds(columns_with_bounds(schema))
         self._summary = summary
         self._writer: pq.ParquetWriter | None = None
@@ -225,7 +224,7 @@ def _millisecond(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DataFiles:
-    """Rows of a table in files that its folder has and no commit names yet; see `stage.GivenRows`."""
+    """Rows of a table in files that workers have written; see `stage.GivenRows`."""
 
     spark: SparkSession
     folder: DataFolder
@@ -234,12 +233,13 @@ class DataFiles:
 
     @property
     def frame(self) -> DataFrame:
-        """The rows for Spark."""
+        """The rows for Spark. Raises LakeNotWritable if any are gone."""
         columns = table_schemas()[self.folder.table].column_types
         if not self.described:
             return frame_of(self.spark, columns, schema_of_columns(columns).empty_table())
+        self._require_all()
         reader = self.spark.read.schema(ddl_of_columns(columns)).options(**READING)
-        return reader.parquet(*(f"{self.folder.address}/{file['path']}" for file in self.described))
+        return reader.parquet(*(f"{self.folder.root}/{file['path']}" for file in self.described))
 
     def batches(self) -> pa.RecordBatchReader:
         """The rows without Spark, a batch at a time."""
@@ -258,19 +258,18 @@ class DataFiles:
 
     def additions(self) -> list[AddAction | RemoveAction]:
         """What a commit adds. Raises LakeNotWritable if files are gone, or others than they were."""
-        wanted = {file["path"]: file["size_bytes"] for file in self.described}
-        present = self.folder.files.get_file_info([*wanted])
-        if [info.size for info in present] != [*wanted.values()]:
-            folder = f"{self.folder.uri}/{self.folder.run_id}"
-            raise LakeNotWritable(
-                f"Files that the run had written to {folder} are gone: another"
-                " program must have removed them, as a VACUUM does that keeps none. Run again: no commit names them."
-            )
+        self._require_all()
         now_ms = round(time.time() * 1000)
         return [
             AddAction(file["path"], file["size_bytes"], {}, now_ms, True, file["statistics"])
             for file in self.described
         ]
+
+    def _require_all(self) -> None:
+        wanted = {file["path"]: file["size_bytes"] for file in self.described}
+        present = self.folder.files.get_file_info([*wanted])
+        if [info.size for info in present] != [*wanted.values()]:
+            raise rows_gone(f"{self.folder.root}/{self.folder.name}")
 
     def discard(self) -> None:
         """Remove the files. Never after an attempt to commit them: it may have succeeded."""

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.fs as pa_fs
 from deltalake import (
     CommitProperties,
     DeltaTable,
@@ -18,7 +19,7 @@ from deltalake import (
     WriterProperties,
     write_deltalake,
 )
-from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+from deltalake.fs import DeltaStorageHandler
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
@@ -89,8 +90,9 @@ class DeltaRsWriter:
 
     def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder:
         """Below the table's folder."""
-        address, uri = self._folder.address(schema), self._folder.native_path(schema)
-        return DataFolder(schema.full_name, uri, address, self._options, run_id)
+        handler = DeltaStorageHandler(self._folder.native_path(schema), self._options)
+        root = pa_fs.PyFileSystem(handler)
+        return DataFolder(schema.full_name, self._folder.address(schema), run_id, root)
 
     def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """By reference to data files; what is staged is written batch by batch."""
@@ -292,7 +294,9 @@ def _dataset(table: DeltaTable) -> ds.Dataset:
     """All files, whatever their statistics."""
     folder = local_path(table.table_uri)
     # Not through files in Python, see `readers.tables`.
-    files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
+    files = (
+        None if folder is None else pa_fs.SubTreeFileSystem(str(folder), pa_fs.LocalFileSystem())
+    )
     return table.to_pyarrow_dataset(filesystem=files)
 
 

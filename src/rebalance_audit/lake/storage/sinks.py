@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import superseded
-from rebalance_audit.lake.storage.data_files import DataFolder
+from rebalance_audit.lake.storage.data_files import DataFolder, folder_in
 from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.spark_writer import gone_keys
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, InMemoryRows
@@ -43,9 +43,11 @@ class Sink:
         """Rows are appended to these tables as they are now: see `append`."""
         self._based_on = {name: self._version(name) for name in names}
 
-    def data_folder(self, schema: TableSchema) -> DataFolder | None:
-        """Where workers write rows for `append`; None if these are staged."""
-        return self.lake.writer.data_folder(schema, self._run_id)
+    def data_folder(self, name: str, *, to_append: bool = True) -> DataFolder:
+        """Where workers write rows of a table: `to_append`, or to be merged."""
+        if not to_append:
+            return folder_in(self.lake.stage, name)
+        return self.lake.writer.data_folder(table_schemas()[name], self._run_id)
 
     def append(self, name: str, rows: DataFrame | GivenRows) -> Written:
         """Add rows whose keys the table does not have.

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.delta_folder import LOG
 from rebalance_audit.lake.session.spark_session import temporary_settings
+from rebalance_audit.lake.storage.data_files import DataFolder, folder_in
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, Stage
 from rebalance_audit.lake.storage.table_log import USER_METADATA, TableCommit, TableLog, appends_of
 from rebalance_audit.lake.storage.table_place import (
@@ -173,8 +174,9 @@ class SparkWriter:
         )
         self._spark.sql(f"ALTER TABLE {self._place.sql_name(schema)} ADD COLUMNS ({columns})")
 
-    def data_folder(self, schema: TableSchema, run_id: str) -> None:
-        """None: Spark alone may reach the table's storage."""
+    def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder:  # noqa: ARG002 - of the stage's run
+        """In the stage: Spark alone may reach the table's storage, or may know how it is laid out."""
+        return folder_in(self._stage(), schema.full_name)
 
     def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """As a transaction of the cluster: Delta leaves out, or refuses, a second one with the same number."""

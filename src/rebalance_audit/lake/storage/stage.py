@@ -272,14 +272,36 @@ class Stage:
 
         Raises LakeNotWritable if the rows are gone at once.
         """
+        tables = self._tables(self._put_by_table(rows, ROW_GROUP), columns)
+        return StagedTables({each: tables[each].counted() for each in tables}, gone)
+
+    def put_parts(
+        self, rows: DataFrame, columns: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, Staged]:
+        """Stage a frame with TABLE, which names the part that a row is of; each part has columns of its own.
+
+        Raises LakeNotWritable if the rows are gone at once.
+        """
+        name = self._put_by_table(rows, {})
+        return {
+            part: self._staged(f"{name}/{TABLE}={part}", of_part).counted()
+            for part, of_part in columns.items()
+        }
+
+    def _put_by_table(self, rows: DataFrame, options: Mapping[str, Any]) -> str:
         name = self._next()
         with temporary_settings(self.spark, WRITING):
-            writer = rows.write.partitionBy(TABLE).options(**ROW_GROUP)
+            writer = rows.write.partitionBy(TABLE).options(**options)
             writer.parquet(f"{self.folder}/{name}")
         if not self.files.exists(f"{self.place}/{name}"):
             raise rows_gone(f"{self.folder}/{name}")
-        tables = self._tables(name, columns)
-        return StagedTables({each: tables[each].counted() for each in tables}, gone)
+        return name
+
+    def new_folder(self) -> str:
+        """The name of an empty folder below this one, for files that others than Spark write."""
+        name = self._next()
+        self.files.makedirs(f"{self.place}/{name}", exist_ok=True)
+        return name
 
     def empty_tables(self, columns: Mapping[str, Mapping[str, str]], gone: str) -> StagedTables:
         """Tables without rows."""
@@ -381,10 +403,11 @@ class StageFolder:
 
 
 def rows_gone(path: str) -> LakeNotWritable:
-    """What ends a run whose staged rows something else has removed."""
+    """What ends a run whose rows, staged or in files that no commit names yet, something else has removed."""
     return LakeNotWritable(
-        f"Rows that the run had staged in {path} are gone: another program must have removed them. Keep it away from"
-        " that folder, or set lake.stage_folder, and run again: the next run finishes the work."
+        f"Rows that the run had written to {path} are gone: another program must have removed them, as a VACUUM does"
+        " that keeps none. Keep it away from that folder, or set lake.stage_folder, and run again: the next run"
+        " finishes the work."
     )
 
 

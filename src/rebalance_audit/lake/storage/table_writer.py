@@ -1,8 +1,8 @@
 """The contract of the writers that change a lake's tables. There are two; a lake keeps the one that it was made with.
 
-A run stages its rows as Parquet (`stage`), then a writer applies them, one commit for each table. Of delta-rs, rows
-that are only added to bronze.records or silver.offset_commits are written once, as data files of the table
-(`data_files`), and the commit names them.
+Rows of records, commits and progress, which are many, leave the workers as Parquet files (`data_files`), those of
+groups through Spark (`stage`); then a writer applies them, one commit for each table. delta-rs has the files to be
+added in the table's own folder, and its commit names them; Spark copies them from the stage.
 
 - `delta_rs_writer`, for tables at paths: the default on a local disk;
 - `spark_writer`, for catalogs, object stores and clusters, and wherever it is chosen.
@@ -79,8 +79,8 @@ class TableWriter(Protocol):
     def add_columns(self, schema: TableSchema, names: Sequence[str]) -> None:
         """Add columns that the table of an earlier release lacks."""
 
-    def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder | None:
-        """Where the workers of a run may write data files for `append`; None if rows go through the stage."""
+    def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder:
+        """Where the workers of a run write data files for `append`."""
 
     def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """Add rows whose keys the table does not have; no commit without rows. Raises Outrun."""
