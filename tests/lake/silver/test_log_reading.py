@@ -181,7 +181,7 @@ def test_damage_and_records_that_cannot_be_decoded(tmp_path: Path) -> None:
     assert (found.records, found.commits, found.damaged_stretches) == (41, 41, 1)
     (damage,) = of_part(rows, log_reading.OTHERS)
     assert damage[DAMAGE]["reason"] == "not_a_batch"
-    (quarantined,) = of_part(rows, log_reading.UNDECODABLE)
+    (quarantined,) = of_part(rows, log_reading.ODD)
     assert (quarantined["offset"], quarantined["value"]) == (50, b"\0")
     assert quarantined["reason"]
 

@@ -58,6 +58,8 @@ _GIVEN: Final = (
 )
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
+IS_DECODABLE: Final = "is_decodable"
+"""Column of commits for which that is known; else they are looked at once more."""
 COMMITS: Final = "commits"
 UNDECODABLE: Final = "undecodable"
 """Of commits that cannot be decoded: the audit sees them, silver does not have them."""
@@ -104,10 +106,9 @@ class Packing:
         self._count = 0
 
     def add(self, commits: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Take commits with the columns _GIVEN and perhaps MARKER_OFFSET; packs with the columns of PACK_DDL."""
-        columns = [
-            name for name in (*_GIVEN, routing.MARKER_OFFSET) if name in commits.schema.names
-        ]
+        """Take commits with the columns _GIVEN, perhaps MARKER_OFFSET and IS_DECODABLE; packs as PACK_DDL."""
+        given = (*_GIVEN, routing.MARKER_OFFSET, IS_DECODABLE)
+        columns = [name for name in given if name in commits.schema.names]
         with_time = commits.select(columns).filter(commits["timestamp"].is_valid())
         if with_time.num_rows:
             self._waiting.append(with_time)
@@ -144,7 +145,11 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
     values = table["value"].combine_chunks()
-    decodable = are_decodable(keys, values)
+    decodable = (
+        table[IS_DECODABLE].to_numpy()
+        if IS_DECODABLE in table.column_names
+        else are_decodable(keys, values)
+    )
     of_decodable = _KINDS.index(DECIDED if is_decided else COMMITS)
     kinds = np.where(decodable, of_decodable, _KINDS.index(UNDECODABLE))
     kinds[values.is_null().to_numpy(zero_copy_only=False)] = _KINDS.index(TOMBSTONES)

@@ -54,25 +54,27 @@ class TopicsOfCommits:
     def add(self, commits: pa.RecordBatch) -> None:
         """Take commits with the columns of RECORD."""
         values = commits["value"]
+        tails = pc.binary_slice(values, -19, None)
         has_id = pc.and_(
             pc.equal(pc.binary_slice(values, 0, 2), VERSION_WITH_TOPIC_ID),
-            pc.equal(pc.binary_slice(values, -19, -16), TOPIC_ID_TAG),
+            pc.equal(pc.binary_slice(tails, 0, 3), TOPIC_ID_TAG),
         )
-        commits = commits.filter(has_id)
-        if not commits.num_rows:
-            return
-        ids = pc.binary_slice(commits["value"], -16, None).dictionary_encode()
+        found = pc.if_else(has_id, tails, None).dictionary_encode()
         partitions, offsets = commits["partition"].to_numpy(), commits["offset"].to_numpy()
-        order = np.lexsort((offsets, partitions))
-        codes, firsts = np.unique(ids.indices.to_numpy()[order], return_index=True)
-        for code, place in zip(codes.tolist(), order[firsts].tolist(), strict=True):
-            topic_id = ids.dictionary[code].as_py()
+        codes = found.indices.fill_null(len(found.dictionary)).to_numpy()
+        order = np.arange(len(codes))
+        if (np.diff(partitions) != 0).any() or (np.diff(offsets) < 0).any():
+            order = np.lexsort((offsets, partitions))
+        firsts = np.empty(len(found.dictionary) + 1, np.int64)
+        firsts[codes[order][::-1]] = order[::-1]  # the first one stays
+        for tail, place in zip(found.dictionary.to_pylist(), firsts.tolist(), strict=False):
+            topic_id = tail[len(TOPIC_ID_TAG) :]
             at = int(partitions[place]), int(offsets[place])
             known = self._firsts.get(topic_id)
             if known is not None and known[:2] <= at:
                 continue
-            found = _names_in(commits["key"][place].as_py(), commits["value"][place].as_py())
-            if name := found.name_of(topic_id):
+            names = _names_in(commits["key"][place].as_py(), values[place].as_py())
+            if name := names.name_of(topic_id):
                 self._firsts[topic_id] = (*at, name)
 
     def report(self) -> list[tuple[object, ...]]:

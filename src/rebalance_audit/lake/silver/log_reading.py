@@ -16,26 +16,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_columns import COMMIT, decode_commits
-from rebalance_audit.lake.records.commit_packs import PACK, Packing, are_commits
+from rebalance_audit.lake.records.commit_columns import COMMIT, UNDECODABLE, decode_commits
+from rebalance_audit.lake.records.commit_packs import IS_DECODABLE, PACK, Packing, are_commits
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, RECORD
 from rebalance_audit.lake.records.record_counts import RecordCounts, Tally, counts_in
 from rebalance_audit.lake.records.topics import TopicsOfCommits, names_in_reports
 from rebalance_audit.lake.session.splits import Splits, through
-from rebalance_audit.lake.storage.data_files import (
-    FILE,
-    DataFile,
-    DataFiles,
-    DataFolder,
-    described_in,
-)
+from rebalance_audit.lake.storage.data_files import FILE, DataFile, DataFiles, DataFolder
 from rebalance_audit.lake.storage.stage import TABLE, Stage
 from rebalance_audit.tables.arrow_types import ddl_of_columns, padded, schema_of_columns
 from rebalance_audit.wire.topic_names import TopicName
 
 OTHERS: Final = "others"
 PACKS: Final = "packs"
-UNDECODABLE: Final = "undecodable"
+ODD: Final = "undecodable"
 REPORTS: Final = "reports"
 _OTHER: Final = ("partition", "offset", "timestamp", "leader_epoch", "producer_id")
 _FLAGS: Final = ("is_transactional", "is_control", "key", "value")
@@ -45,7 +39,7 @@ PARTS: Final[Mapping[str, Mapping[str, str]]] = {
         DAMAGE: OF_SEGMENTS[DAMAGE],
     },
     PACKS: PACK,
-    UNDECODABLE: {
+    ODD: {
         **{name: RECORD[name] for name in ("partition", "offset", "timestamp", "key", "value")},
         "reason": "string",
         "detail": "string",
@@ -104,24 +98,20 @@ def read_once(
             given = given.withColumn(WANTED, routing.in_groups(regex, routing.group_id()))
     read = partial(read_log, folder=folder, constants=constants, with_packs=with_packs)
     staged = stage.put_parts(through(given, read, ddl_of_columns(LEFT)), PARTS)
-    reports = [
-        orjson.loads(row["summary"]) for row in _rows(staged[REPORTS]) if row["path"] is None
-    ]
+    rows = [row for batch in staged[REPORTS].stored_batches() for row in batch.to_pylist()]
+    reports = [orjson.loads(row["summary"]) for row in rows if row["path"] is None]
+    files = [row for row in rows if row["path"] is not None]
     packs = staged[PACKS].frame.where(routing.in_groups(regex, F.col("group_id")))
-    undecodable = staged[UNDECODABLE]
+    odd = staged[ODD]
     return LogRead(
         counts_in(row for report in reports for row in report["counts"]),
         staged[OTHERS].frame.withColumn("group_id", routing.group_id()),
         sum(report["given"] for report in reports),
-        None if folder is None else DataFiles(stage.spark, folder, described_in(staged[REPORTS])),
-        undecodable.frame if undecodable.count() else None,
+        None if folder is None else DataFiles(stage.spark, folder, files),
+        odd.frame if odd.count() else None,
         packs,
         names_in_reports(row for report in reports for row in report["topics"]),
     )
-
-
-def _rows(staged: Any) -> list[dict[str, Any]]:
-    return [row for batch in staged.stored_batches() for row in batch.to_pylist()]
 
 
 def read_log(
@@ -146,9 +136,10 @@ def read_log(
         given += commits.num_rows
         topics.add(commits)
         if file is not None:
-            rows, undecodable = decoded_rows(commits)
-            file.write(rows)
-            yield from _left(UNDECODABLE, undecodable)
+            decoded = decode_commits(commits["key"], commits["value"])
+            commits = commits.append_column(IS_DECODABLE, decoded.field("reason").is_null())
+            file.write(rows_outside_transactions(commits, decoded))
+            yield from _left(ODD, undecodable(commits, decoded))
         if with_packs:
             for pack in packing.add(commits):
                 yield from _left(PACKS, pack)
@@ -172,25 +163,24 @@ def _left(part: str, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 _SCHEMA: Final = schema_of_columns(LEFT)
 
 
-def decoded_rows(commits: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """Rows of silver.offset_commits for those that are decodable and in no transaction; rows for UNDECODABLE.
-
-    Both without the cluster.
-    """
-    decoded, flag = decode_commits(commits["key"], commits["value"]), commits["is_transactional"]
+def rows_outside_transactions(commits: pa.RecordBatch, decoded: pa.StructArray) -> pa.RecordBatch:
+    """Rows of silver.offset_commits, without the cluster, for those that are decodable and in no transaction."""
+    flag = commits["is_transactional"]
     columns = {
         **{name: commits[name] for name in ("partition", "offset", "timestamp", "producer_id")},
         **{name: decoded.field(name) for name in COMMIT},
         "tombstone": commits["value"].is_null(),
         "transaction_state": pc.if_else(flag.is_null(), "unknown", "none"),
     }
-    is_decoded = decoded.field("reason").is_null()
     rows = pa.RecordBatch.from_arrays([*columns.values()], [*columns])
-    plain = rows.filter(pc.and_not(is_decoded, pc.fill_null(flag, False)))
-    if pc.all(is_decoded).as_py():
-        return plain, commits.slice(0, 0)
-    odd = commits.select(["partition", "offset", "timestamp", "key", "value"])
-    for name in ("reason", "detail", "record_type"):
-        odd = odd.append_column(name, decoded.field(name))
-    odd = odd.append_column("value_version", decoded.field("undecodable_version"))
-    return plain, odd.filter(pc.invert(is_decoded))
+    return rows.filter(pc.and_not(commits[IS_DECODABLE], pc.fill_null(flag, False)))
+
+
+def undecodable(commits: pa.RecordBatch, decoded: pa.StructArray) -> pa.RecordBatch:
+    """Rows of silver.quarantine, without the cluster, for the others."""
+    is_odd = pc.invert(commits[IS_DECODABLE])
+    odd = commits.select(["partition", "offset", "timestamp", "key", "value"]).filter(is_odd)
+    reasons = {name: decoded.field(name).filter(is_odd) for name in UNDECODABLE}
+    reasons["value_version"] = reasons.pop("undecodable_version")
+    arrays = [*odd.columns, *reasons.values()]
+    return pa.RecordBatch.from_arrays(arrays, [*odd.schema.names, *reasons])
