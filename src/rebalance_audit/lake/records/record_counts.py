@@ -1,4 +1,4 @@
-"""How many records of which kind a log has, as the tasks that read it report."""
+"""How many records, commits and markers a log has, as the tasks that read it report."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ class RecordCounts:
         return any(partition.transactional for partition in self.partitions.values())
 
 
-class Tally:
+class RecordTally:
     """Counts the rows that a task reads."""
 
     def __init__(self) -> None:

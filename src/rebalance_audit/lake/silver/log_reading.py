@@ -19,7 +19,7 @@ from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_columns import COMMIT, UNDECODABLE, decode_commits
 from rebalance_audit.lake.records.commit_packs import IS_DECODABLE, PACK, Packing, are_commits
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, RECORD
-from rebalance_audit.lake.records.record_counts import RecordCounts, Tally, counts_in
+from rebalance_audit.lake.records.record_counts import RecordCounts, RecordTally, counts_in
 from rebalance_audit.lake.records.topics import TopicsOfCommits, names_in_reports
 from rebalance_audit.lake.session.splits import Splits, through
 from rebalance_audit.lake.storage.data_files import FILE, DataFile, DataFiles, DataFolder
@@ -55,7 +55,7 @@ LEFT: Final = {
     **{name: kind for part in PARTS.values() for name, kind in part.items()},
 }
 WANTED: Final = "is_wanted"
-"""Column of the rows that tells which commits to decode; without it, all."""
+"""Column of the rows: whether to decode a commit; without it, all are."""
 
 
 class LogRead(NamedTuple):
@@ -123,7 +123,7 @@ def read_log(
 ) -> Iterator[pa.RecordBatch]:
     """What one task makes of its rows, with the columns of LEFT."""
     file = None if folder is None else DataFile(folder, constants)
-    tally, topics, packing, given = Tally(), TopicsOfCommits(), Packing(), 0
+    tally, topics, packing, given = RecordTally(), TopicsOfCommits(), Packing(), 0
     for batch in batches:
         is_commit = are_commits(batch)
         tally.add(batch, is_commit)
