@@ -38,7 +38,6 @@ from rebalance_audit.limits import (
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.time_zones import zone_of
-from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
@@ -83,8 +82,6 @@ def read_broker_logs(
 
 
 _EPOCH_TYPES: Final = frozenset({RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA})
-_EPOCH_KEYS: Final = key_bytes.of_types(_EPOCH_TYPES)
-_OTHER_TYPES: Final = frozenset(RecordType) - _EPOCH_TYPES
 
 
 def aligned_with(folder: LogFolder, log: BrokerLog) -> Aligned:
@@ -99,12 +96,11 @@ def aligned_with(folder: LogFolder, log: BrokerLog) -> Aligned:
 
 def _epochs_in(part: Range) -> list[tuple[Record, Position]]:
     found: list[tuple[Record, Position]] = []
-    for each in part.read(_OTHER_TYPES):
+    for each in part.read():
         if isinstance(each, BadBytes | TailNote):
             continue
-        for log_offset, timestamp_ms, key, value in zip(*each.all()[:4], strict=True):
-            if key is None or not key.startswith(_EPOCH_KEYS):
-                continue
+        epochs = each.chosen(each.have_types(_EPOCH_TYPES).nonzero()[0])
+        for log_offset, timestamp_ms, key, value in zip(*epochs[:4], strict=True):
             record = decode_record(key, value)
             if isinstance(record, Record):
                 found.append(

@@ -1,6 +1,6 @@
 """Records of a segment as columns of arrays: what every reader of a log works on, however the log was read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,7 +12,6 @@ from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 Int64s: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
-_COMMIT_TYPES: Final = np.array(sorted(OFFSET_COMMIT_TYPES))
 _GROUP_FROM: Final = TYPE_BYTES + 2
 """Where a key has its group's id, after the type and the length of the id."""
 _FEW: Final = 1 << 10
@@ -111,15 +110,15 @@ class Columns(NamedTuple):
         """Which records are control records."""
         return self.run_flags(run.is_control for run in self.runs)
 
-    def key_types(self) -> Int64s:
-        """The number that each key begins with; -1 for a key too short for one."""
+    def have_types(self, record_types: Collection[int]) -> Flags:
+        """Which records have a key that begins with one of these numbers; some control records have one of 0 or 1."""
         types = self.keys.numbers(self.keys.begins, ">i2")
         types[self.keys.sizes < TYPE_BYTES] = -1
-        return types
+        return np.isin(types, [*record_types])
 
     def have_commit_keys(self) -> Flags:
         """Which records have the key of an offset commit; so have some control records."""
-        return np.isin(self.key_types(), _COMMIT_TYPES)
+        return self.have_types(OFFSET_COMMIT_TYPES)
 
     def have_groups(self) -> Flags:
         """Which records have a key with a group's id, as `key_bytes.group_bytes` finds it."""

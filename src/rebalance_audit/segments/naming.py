@@ -11,13 +11,11 @@ from rebalance_audit.wire.generated.messages import RecordType
 TopicIdHalves: TypeAlias = tuple[int, int]
 """The 16 bytes that a value ends with, as two numbers: a topic's id where it has one."""
 
-_TOPIC_LISTS: Final = np.array(
-    [
-        RecordType.CONSUMER_GROUP_PARTITION_METADATA,
-        RecordType.SHARE_GROUP_PARTITION_METADATA,
-        RecordType.SHARE_GROUP_STATE_PARTITION_METADATA,
-        RecordType.STREAMS_GROUP_PARTITION_METADATA,
-    ]
+_TOPIC_LISTS: Final = (
+    RecordType.CONSUMER_GROUP_PARTITION_METADATA,
+    RecordType.SHARE_GROUP_PARTITION_METADATA,
+    RecordType.SHARE_GROUP_STATE_PARTITION_METADATA,
+    RecordType.STREAMS_GROUP_PARTITION_METADATA,
 )
 _VERSION_WITH_TOPIC_ID: Final = 4
 _METADATA_SIZE_AT: Final = 14
@@ -34,7 +32,7 @@ def naming_records(
     """
     values = found.values
     has_value = values.there != 0
-    lists = np.isin(found.key_types(), _TOPIC_LISTS) & has_value
+    lists = found.have_types(_TOPIC_LISTS) & has_value
     commits = found.have_commit_keys() & has_value & _may_have_id(found)
     rows = np.flatnonzero(commits | lists)
     if not len(rows):
