@@ -45,7 +45,6 @@ def chunk(begin: int, end: int, leader_epoch: int = 4) -> ColumnChunk:
         [encode_key(record.key) for record, _ in part],
         [None if record.value is None else value_of(record) for record, _ in part],
         [run] if part else [],
-        0,
     )
 
 
@@ -142,14 +141,14 @@ def test_of_many_groups_what_is_between_two_records_depends_on_no_cut(
     made: list[tuple[list[tuple[int, bytes, bytes, int, bytes | None]], int, bool, bool]],
 ) -> None:
     """Keys of no group, clocks that go back, transactions, control records: one by one as all at once."""
-    single, whole, offset = [], ColumnChunk([], [], [], [], [], 0), 100
+    single, whole, offset = [], ColumnChunk([], [], [], [], []), 100
     for rows, leader_epoch, is_transactional, is_control in made:
         run = Run(1, leader_epoch, -1, -1, is_transactional, is_control, "CreateTime")
         whole.runs.append(run._replace(record_count=len(rows)))
         for record_type, group, topic, at_ms, value in rows:
             offset += 1
             key = record_type.to_bytes(2) + group + topic
-            single.append(ColumnChunk([offset], [at_ms], [key], [value], [run], 0))
+            single.append(ColumnChunk([offset], [at_ms], [key], [value], [run]))
             whole.log_offsets.append(offset)
             whole.record_timestamps_ms.append(at_ms)
             whole.keys.append(key)

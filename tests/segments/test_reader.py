@@ -29,7 +29,7 @@ MARKER = (b"\0\0\0\1", b"\0\0\0\0\0\1")
 
 @pytest.mark.parametrize("name", CAPTURE_NAMES)
 def test_real_segments(name: str) -> None:
-    """Logs of real brokers: the same records and counts."""
+    """Logs of real brokers: the same records."""
     for path in capture(name).segments.glob("*/*.log"):
         assert_same(path)
 

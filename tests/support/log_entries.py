@@ -54,41 +54,32 @@ LogEntry: TypeAlias = PositionedRecord | PositionedMarker | BadBytes | TailNote
 Entry: TypeAlias = PositionedRecord | PositionedMarker
 
 
-def log_entries(
-    folder: LogFolder,
-    partition: int | None = None,
-    *,
-    without_record_types: frozenset[int] = frozenset(),
-) -> Iterator[LogEntry]:
+def log_entries(folder: LogFolder, partition: int | None = None) -> Iterator[LogEntry]:
     """All records, transaction markers, damage and unfinished ends, partition by partition in offset order.
 
     Streams in bounded memory. An offset that two segments hold is returned once. Control records that end no
-    transaction are left out, as are records of `without_record_types`. Raises SourceNotReadable for a partition
-    that is missing and for a file that cannot be read; never raises because of the bytes.
+    transaction are left out. Raises SourceNotReadable for a partition that is missing and for a file that cannot be
+    read; never raises because of the bytes.
     """
     if partition is not None and partition not in folder.segments:
         raise SourceNotReadable(f"{folder.path} has no partition {partition} of {OFFSETS_TOPIC}.")
     for number in folder.segments if partition is None else (partition,):
         next_offset = 0
         for segment in folder.segments[number]:
-            for found in _read_segment(segment, next_offset, without_record_types):
+            for found in _read_segment(segment, next_offset):
                 if isinstance(found, ColumnChunk):
-                    if found.log_offsets:
-                        next_offset = found.log_offsets[-1] + 1
+                    next_offset = found.log_offsets[-1] + 1
                     yield from _entries(number, found)
                 else:
                     yield found._replace(log_partition=number)
 
 
 def _read_segment(
-    segment: Segment, from_offset: int, without_record_types: frozenset[int]
+    segment: Segment, from_offset: int
 ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
     try:
         yield from read_columns(
-            segment.path,
-            from_offset=from_offset,
-            end_offset=segment.end_offset,
-            without_record_types=without_record_types,
+            segment.path, from_offset=from_offset, end_offset=segment.end_offset
         )
     except OSError as error:
         raise not_readable(segment.path, error) from error

@@ -28,7 +28,7 @@ def chunk(rows: list[Raw], first_offset: int = 0, producer_id: int = -1) -> Colu
     offsets = list(range(first_offset, first_offset + len(rows)))
     keys, values = [key for key, _ in rows], [value for _, value in rows]
     run = Run(len(rows), 0, producer_id, 0, producer_id >= 0, False, "CreateTime")
-    return ColumnChunk(offsets, [1000] * len(rows), keys, values, [run], 0)
+    return ColumnChunk(offsets, [1000] * len(rows), keys, values, [run])
 
 
 def loading(lines: str, release: str) -> Loading:

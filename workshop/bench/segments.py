@@ -23,8 +23,6 @@ from tests.support.batches import read_batches
 from tests.support.log_entries import log_entries
 from tests.wire.segments.hand_made import CODEC_NUMBERS, batch, commits
 
-OFFSET_COMMITS = frozenset({0, 1})
-
 
 def write(path: Path, record_count: int, per_batch: int, codec: str) -> None:
     """A segment of offset commits in batches of one size."""
@@ -34,12 +32,10 @@ def write(path: Path, record_count: int, per_batch: int, codec: str) -> None:
             file.write(batch(commits(per_batch, first), codec))
 
 
-def columns(path: Path, without: frozenset[int] = frozenset()) -> int:
+def columns(path: Path) -> int:
     """Records by the bulk path."""
     return sum(
-        len(found.log_offsets) + found.excluded_count
-        for found in read_columns(path, without_record_types=without)
-        if isinstance(found, ColumnChunk)
+        len(found.log_offsets) for found in read_columns(path) if isinstance(found, ColumnChunk)
     )
 
 
@@ -56,7 +52,6 @@ def ways(path: Path) -> dict[str, Callable[[], int]]:
     """What is measured."""
     return {
         "columns": lambda: columns(path),
-        "columns without offset commits": lambda: columns(path, OFFSET_COMMITS),
         "records of the folder": lambda: sum(1 for _ in log_entries(open_log_folder(path))),
         "records of batches": lambda: batch_records(path),
         "split points": lambda: len(list(pairwise(split_points(path, 8 << 20)))),

@@ -45,7 +45,7 @@ class Range(NamedTuple):
     end_byte: int
     compiled: bool
 
-    def read(self, without_record_types: frozenset[int] = frozenset()) -> Iterator[RangeItem]:
+    def read(self) -> Iterator[RangeItem]:
         """The records as columns, damage and the unfinished end; raises OSError that names the file."""
         from rebalance_audit.segments.reader import read_segment  # noqa: PLC0415 - imports numpy
 
@@ -54,7 +54,6 @@ class Range(NamedTuple):
             self.start_byte,
             self.end_byte,
             end_offset=self.segment.end_offset,
-            without_record_types=without_record_types,
             compiled=self.compiled,
         ):
             yield (

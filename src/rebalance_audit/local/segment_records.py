@@ -87,7 +87,7 @@ class SegmentRecords:
                     self._cut(next_offset)
                 elif isinstance(found, TailNote):
                     has_unread_tail = True
-                elif len(found.log_offsets):
+                else:
                     if has_unread_tail:
                         self._cut(next_offset)
                     moments = found.record_timestamps_ms

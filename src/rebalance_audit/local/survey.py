@@ -122,7 +122,7 @@ def survey_of(log_partition: int, pieces: Iterable[RangeItem]) -> Survey:
             unfinished_ends += 1
         elif isinstance(found, BadBytes):
             damage.append(found.detail)
-        elif len(found.log_offsets):
+        else:
             end = partition_end(found.log_offsets.tolist()).after(end)
             markers += sum(run.record_count for run in found.runs if run.is_control)
             times = found.record_timestamps_ms

@@ -170,7 +170,7 @@ def _chunk(rows: pa.Table) -> ColumnChunk:
         )
     ]
     times = [NO_TIMESTAMP_MS if at is None else at // 1000 for at in micros]
-    return ColumnChunk(offsets, times, keys, values, runs, 0)
+    return ColumnChunk(offsets, times, keys, values, runs)
 
 
 def _names_one_of(group_ids: Collection[str]) -> ds.Expression:

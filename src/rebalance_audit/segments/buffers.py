@@ -1,6 +1,5 @@
 """The arrays that the compiled walk fills."""
 
-from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +14,6 @@ ROWS: Final = 1 << 18
 """Most records, and runs, that are taken at once."""
 _KEY_BYTES: Final = 16 << 20
 _VALUE_BYTES: Final = 32 << 20
-_TYPES: Final = 64
 
 
 class Room(NamedTuple):
@@ -34,11 +32,7 @@ class Room(NamedTuple):
 class ColumnBuffers:
     """Where one walk keeps what it has found, some 60 MB at most."""
 
-    def __init__(self, without_record_types: Collection[int] = ()) -> None:
-        """`without_record_types`: as for `read_segment`. Raises ValueError for numbers that are not in 0 to 63."""
-        if not all(0 <= kind < _TYPES for kind in without_record_types):
-            raise ValueError(f"record types {without_record_types}")
-        self._without = np.uint64(sum(1 << kind for kind in frozenset(without_record_types)))
+    def __init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
@@ -65,9 +59,7 @@ class ColumnBuffers:
         proven: bool = False,
     ) -> tuple[int, int]:
         """See `kernel.walk`."""
-        status, stopped = kernel.walk(
-            data, at, end, loaded, end_offset, proven, self._without, self._room
-        )
+        status, stopped = kernel.walk(data, at, end, loaded, end_offset, proven, self._room)
         return int(status), int(stopped)
 
     @property
@@ -78,7 +70,7 @@ class ColumnBuffers:
     def take(self) -> Columns:
         """All that was walked since the last call."""
         tally, _, _, offsets, times, keys, values, runs = self._room
-        _, count, run_count, _, _, excluded, last_ms, last_offset = tally.tolist()
+        count, run_count, _, _ = tally.tolist()
         self._begin()
         return Columns(
             offsets[:count],
@@ -86,9 +78,6 @@ class ColumnBuffers:
             _first(keys, count),
             _first(values, count),
             _runs_of(runs[:run_count]),
-            excluded,
-            last_ms if excluded else None,
-            last_offset if excluded else None,
         )
 
 

@@ -81,9 +81,6 @@ class Columns(NamedTuple):
     keys: Blobs
     values: Blobs
     runs: list[Run]
-    excluded_count: int
-    excluded_last_ms: int | None
-    excluded_last_offset: int | None
 
     @classmethod
     def of(cls, chunk: ColumnChunk) -> "Columns":
@@ -93,7 +90,7 @@ class Columns(NamedTuple):
             np.array(chunk.record_timestamps_ms, np.int64),
             Blobs.of(chunk.keys),
             Blobs.of(chunk.values),
-            *chunk[4:],
+            chunk.runs,
         )
 
     def of_runs(self, fields: Iterable[int]) -> Int64s:
@@ -145,5 +142,4 @@ class Columns(NamedTuple):
                 for run, count in zip(self.runs, counts, strict=True)
                 if count
             ],
-            *self[5:],
         )

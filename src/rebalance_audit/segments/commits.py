@@ -35,7 +35,7 @@ class CommitsApart(NamedTuple):
     """A stretch of the log without its offset commits, and what these were."""
 
     chunk: ColumnChunk
-    """The records of groups; the counts of excluded records are those of the original."""
+    """The records of groups."""
     commits: list[tuple[int, bytes, Summaries]]
     """(index into `chunk`, group id, summaries): the group's commits before that record; in order of the index."""
 

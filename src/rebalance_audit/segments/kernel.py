@@ -36,16 +36,13 @@ ODD: Final = 4
 """The batch is left to the readers of `wire.segments`."""
 WHOLE: Final = 5
 
-RECORDS, KEPT, RUNS, KEY_BYTES, VALUE_BYTES, EXCLUDED, EXCLUDED_LAST_MS, EXCLUDED_LAST_OFFSET = (
-    range(8)
-)
-"""Places in `tally`: records that were walked, and how much of the arrays is in use. EXCLUDED: records that were left
-out; the others are those of `wire.segments.columns.ColumnChunk`."""
-TALLIES: Final = 8
+RECORDS, RUNS, KEY_BYTES, VALUE_BYTES = range(4)
+"""Places in `tally`: how much of the arrays is in use."""
+TALLIES: Final = 4
 
-HEAD_RECORDS, HEAD_BITS, HEAD_LAST_MS, HEAD_EPOCH, HEAD_PRODUCER, HEAD_PRODUCER_EPOCH = range(6)
+HEAD_RECORDS, HEAD_BITS, HEAD_EPOCH, HEAD_PRODUCER, HEAD_PRODUCER_EPOCH = range(5)
 """Places in `head`: fields of a batch's header."""
-HEADS: Final = 6
+HEADS: Final = 5
 
 ROW_OFFSET, ROW_MS, ROW_KEY, ROW_KEY_BYTES, ROW_VALUE, ROW_VALUE_BYTES = range(6)
 """Columns of `batch`; a length of -1 is null."""
@@ -99,8 +96,8 @@ def judge(
         return ODD, at
     if bits & ~_KNOWN_BITS:
         return COMPRESSED if bits & ~_KNOWN_BITS & ~7 == 0 else ODD, at
-    base_ms, last_ms = i64(data, at + 27), i64(data, at + 35)
-    append_ms = last_ms if bits & APPEND_TIME else np.int64(-1)
+    base_ms = i64(data, at + 27)
+    append_ms = i64(data, at + 35) if bits & APPEND_TIME else np.int64(-1)
     if (
         count > len(batch)
         or not -_FAR < base_ms < _FAR
@@ -121,7 +118,6 @@ def judge(
         return ODD, at
     head[HEAD_RECORDS] = count
     head[HEAD_BITS] = bits
-    head[HEAD_LAST_MS] = last_ms
     head[HEAD_EPOCH] = i32(data, at + 12)
     head[HEAD_PRODUCER] = i64(data, at + 43)
     head[HEAD_PRODUCER_EPOCH] = i16(data, at + 51)
@@ -200,21 +196,12 @@ def _compiled_once(function: Function) -> Function:
 
 
 @_compiled_once
-def walk(
-    data: Any,
-    at: Any,
-    end: Any,
-    loaded: Any,
-    end_offset: Any,
-    proven: Any,
-    without: Any,
-    room: Any,
-) -> Any:
+def walk(data: Any, at: Any, end: Any, loaded: Any, end_offset: Any, proven: Any, room: Any) -> Any:
     """From batch to batch in `data`: (status, position of the batch that it stopped at, or after the last).
 
     `end`: batches that begin before are walked; `loaded`: so many bytes of the window are those of the file.
-    `end_offset`: batches that reach it are left alone. `proven`: checksums are not looked at again. `without`: a bit
-    for each record type that is left out. `room`: `buffers.Room`, which takes the records.
+    `end_offset`: batches that reach it are left alone. `proven`: checksums are not looked at again. `room`:
+    `buffers.Room`, which takes the records.
     """
     batch, head, tally = room.batch, room.head, room.tally
     keys, values = room.keys, room.values
@@ -227,36 +214,22 @@ def walk(
             return ODD, at
         count, bits = head[HEAD_RECORDS], head[HEAD_BITS]
         if (
-            tally[KEPT] + count > len(room.times)
+            tally[RECORDS] + count > len(room.times)
             or tally[RUNS] + 1 > len(room.runs)
             or tally[KEY_BYTES] + size > len(keys.data)
             or tally[VALUE_BYTES] + size > len(values.data)
         ):
             return FULL, at
-        before = tally[KEPT]
         for row in range(count):
-            key, key_size = batch[row, ROW_KEY], batch[row, ROW_KEY_BYTES]
-            if key_size >= 2 and not bits & CONTROL_BIT:
-                kind = u16(data, key)
-                if kind < 64 and without >> np.uint64(kind) & np.uint64(1):
-                    continue
-            place = tally[KEPT]
-            tally[KEPT] += 1
+            place = tally[RECORDS] + row
             room.offsets[place] = batch[row, ROW_OFFSET]
             room.times[place] = batch[row, ROW_MS]
+            key, key_size = batch[row, ROW_KEY], batch[row, ROW_KEY_BYTES]
             tally[KEY_BYTES] = _take(data, key, key_size, keys, place, tally[KEY_BYTES])
             value, value_size = batch[row, ROW_VALUE], batch[row, ROW_VALUE_BYTES]
             tally[VALUE_BYTES] = _take(data, value, value_size, values, place, tally[VALUE_BYTES])
-        taken = tally[KEPT] - before
-        if taken:
-            _extend_run(head, bits & _RUN_BITS, taken, room.runs, tally)
-        if taken < count:
-            last_ms = head[HEAD_LAST_MS]
-            if tally[EXCLUDED]:
-                last_ms = max(last_ms, tally[EXCLUDED_LAST_MS])
-            tally[EXCLUDED] += count - taken
-            tally[EXCLUDED_LAST_MS] = last_ms
-            tally[EXCLUDED_LAST_OFFSET] = batch[count - 1, ROW_OFFSET]
+        if count:
+            _extend_run(head, bits & _RUN_BITS, count, room.runs, tally)
         tally[RECORDS] += count
         at = stop
     return DONE, at

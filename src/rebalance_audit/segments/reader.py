@@ -39,7 +39,6 @@ def read_segment(
     end_byte: int | None = None,
     *,
     end_offset: int | None = None,
-    without_record_types: frozenset[int] = frozenset(),
     compiled: bool = False,
 ) -> Iterator[Found]:
     """The records of the batches that begin in [start_byte, end_byte), in file order, and damage where it is.
@@ -47,14 +46,14 @@ def read_segment(
     Arguments as for `wire.segments.columns.read_columns`, whose records these are, in columns. `compiled`: by the
     compiled walk (`available`), with the same result. Raises OSError that names the file.
     """
-    plain = partial(_plain, path, end_offset=end_offset, without_record_types=without_record_types)
+    plain = partial(_plain, path, end_offset=end_offset)
     if not compiled:
         yield from plain(start_byte, end_byte)
         return
     from rebalance_audit.segments import kernel  # noqa: PLC0415 - starts the compiler's runtime
     from rebalance_audit.segments.buffers import ColumnBuffers  # noqa: PLC0415 - as above
 
-    room = ColumnBuffers(without_record_types)
+    room = ColumnBuffers()
     with _Window(path) as window:
         end = window.size_bytes if end_byte is None else min(end_byte, window.size_bytes)
         limit = _NO_END if end_offset is None else end_offset
@@ -93,20 +92,9 @@ def read_segment(
 
 
 def _plain(
-    path: str | Path,
-    start_byte: int,
-    end_byte: int | None,
-    *,
-    end_offset: int | None,
-    without_record_types: frozenset[int],
+    path: str | Path, start_byte: int, end_byte: int | None, *, end_offset: int | None
 ) -> Iterator[Found]:
-    for found in read_columns(
-        path,
-        start_byte,
-        end_byte,
-        end_offset=end_offset,
-        without_record_types=without_record_types,
-    ):
+    for found in read_columns(path, start_byte, end_byte, end_offset=end_offset):
         yield Columns.of(found) if isinstance(found, ColumnChunk) else found
 
 

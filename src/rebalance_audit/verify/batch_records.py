@@ -79,7 +79,7 @@ def records_as_kafka_reads_them(batch: bytes) -> Iterator[ColumnChunk | Unreadab
             batches.timestamp_type_of(2, attributes),
         )
         offsets, times, keys, values = (list(column) for column in zip(*rows, strict=True))
-        yield ColumnChunk(offsets, times, keys, values, [run], 0)
+        yield ColumnChunk(offsets, times, keys, values, [run])
     if problem is not None:
         yield Unreadable(problem)
 
@@ -102,7 +102,7 @@ def message_as_kafka_reads_it(message: bytes) -> Iterator[ColumnChunk | Unreadab
         return
     run = Run(1, None, -1, -1, False, False, batches.timestamp_type_of(magic, attributes))
     log_offset = int.from_bytes(message[:8], signed=True)
-    yield ColumnChunk([log_offset], [-1], fields[:1], fields[1:], [run], 0)
+    yield ColumnChunk([log_offset], [-1], fields[:1], fields[1:], [run])
 
 
 class _Reader:

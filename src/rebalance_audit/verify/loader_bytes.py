@@ -99,7 +99,7 @@ def loader_items(segments: Sequence[Segment], *, after_crash: bool = False) -> I
                 yield item
                 if isinstance(item, LogEnd) and after_crash:
                     return
-            elif item.log_offsets:
+            else:
                 back = _first_that_goes_back(item.log_offsets, following)
                 if back is not None and not has_looked:
                     violation, has_looked = _violation(segments), True
@@ -206,7 +206,7 @@ def _rows(chunk: ColumnChunk, begin: int | None, end: int | None) -> ColumnChunk
         if count > 0:
             runs.append(run._replace(record_count=count))
         at += run.record_count
-    return ColumnChunk._make((*(column[begin:end] for column in chunk[:4]), runs, 0, None, None))
+    return ColumnChunk._make((*(column[begin:end] for column in chunk[:4]), runs))
 
 
 def _stretch(item: BadBytes | TailNote) -> DamagedStretch:

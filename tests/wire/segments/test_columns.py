@@ -89,7 +89,6 @@ def test_columns_of_damaged_segments(tmp_path: Path, codec: str) -> None:
     path = segment(tmp_path, [*parts, b"\0" * 99])
     found = rows(read_columns(path))
     assert found == rows_by_batch(path)
-    assert rows(read_columns(path, without_record_types=frozenset({9}))) == found
     assert [str(row.reason) for row in found if isinstance(row, BadBytes)] == [
         "bad_records",
         "crc_mismatch",
@@ -155,13 +154,11 @@ MADE: list[Rec] = commits(40)
 def test_offset_bounds(
     tmp_path: Path, codec: str, from_offset: int, end_offset: int | None
 ) -> None:
-    """Only the offsets asked for are returned, even where a batch extends beyond an end; the rest are counted."""
+    """Only the offsets asked for are returned, even where a batch extends beyond an end."""
     path = segment(tmp_path, batches_of(MADE, [10, 10, 10], codec))
-    found = list(read_columns(path, from_offset=from_offset, end_offset=end_offset))
     expected = range(from_offset, 40 if end_offset is None else end_offset)
+    found = read_columns(path, from_offset=from_offset, end_offset=end_offset)
     assert offsets(found) == list(expected)
-    excluded = sum(item.excluded_count for item in found if isinstance(item, ColumnChunk))
-    assert excluded == 40 - len(expected)
 
 
 def test_offset_bounds_of_old_messages(tmp_path: Path) -> None:
@@ -173,43 +170,6 @@ def test_offset_bounds_of_old_messages(tmp_path: Path) -> None:
     ]
     path = segment(tmp_path, parts)
     assert offsets(read_columns(path, from_offset=5, end_offset=25)) == list(range(5, 25))
-
-
-@pytest.mark.parametrize("codec", ["none", "lz4"])
-def test_record_types_left_out(tmp_path: Path, codec: str) -> None:
-    """Records of unwanted types are left out and counted; keys without a type and control records always come."""
-    path = segment(
-        tmp_path,
-        [
-            batch(
-                [
-                    (0, 1, b"\0\1commit", b""),
-                    (1, 1, b"\0\2group", b""),
-                    (2, 1, None, b"no key"),
-                    (3, 1, b"\0", b"short key"),
-                    (4, 1, b"\0\0old commit", None),
-                    (5, 1, b"\1\1far type", None),
-                ],
-                codec,
-            ),
-            batch([(6, 1, b"\0\0\0\1", b"\0\0\0\0\0\1")], codec, producer=(7, 0), attributes=0x30),
-            message_set([(7, 1, b"\0\1commit", b""), (8, 1, b"\0\3group", b"")], 1),
-        ],
-    )
-    (chunk,) = read_columns(path, without_record_types=frozenset({0, 1}))
-    assert isinstance(chunk, ColumnChunk)
-    assert chunk.log_offsets == [1, 2, 3, 5, 6, 8]
-    assert chunk.excluded_count == 3
-    are_control = [run.is_control for run, rows in chunk.by_run() for _ in rows]
-    assert are_control == [False, False, False, False, True, False]
-
-
-def test_nothing_wanted(tmp_path: Path) -> None:
-    """A part without a wanted record still reports how many records it had."""
-    path = segment(tmp_path, batches_of(MADE, [10]))
-    (chunk,) = read_columns(path, without_record_types=frozenset({1}))
-    assert isinstance(chunk, ColumnChunk)
-    assert (chunk.log_offsets, chunk.runs, chunk.excluded_count) == ([], [], 40)
 
 
 def test_chunk_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -385,13 +385,3 @@ def test_entries(tmp_path: Path) -> None:
         PositionedMarker(11, 7, 70, 0, 9, 5, committed=False, coordinator_epoch=3),
         PositionedRecord(11, 9, 90, 0, -1, -1, is_transactional=False, key=None, value=b"v"),
     ]
-
-
-def test_record_types_left_out() -> None:
-    """Without offset commits only the records of groups and the markers remain."""
-    folder = open_log_folder(capture("offsets").segments)
-    counts = capture("offsets").meta()["records_by_key_type"]["total"]
-    entries = list(log_entries(folder, without_record_types=frozenset({0, 1})))
-    groups = [entry for entry in entries if isinstance(entry, PositionedRecord)]
-    assert len(groups) == sum(counts[kind] for kind in counts if kind.isdigit() and kind != "1")
-    assert len(entries) - len(groups) == counts["control"]

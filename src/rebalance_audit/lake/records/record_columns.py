@@ -72,7 +72,7 @@ class SegmentRows:
                     # The base offset in the header, if it can be one.
                     offset = part.base_offset if (part.base_offset or 0) >= 0 else None
                     yield self._single(partition, offset=offset, damage=damage)
-            elif not isinstance(part, TailNote) and len(part.log_offsets):
+            elif not isinstance(part, TailNote):
                 yield self._records(partition, part)
                 next_offset = int(part.log_offsets[-1]) + 1
 

@@ -156,7 +156,7 @@ def _offset_before(part: Slice) -> int:
     """Offset after the last record before a part, found by reading the file up to there."""
     offset = part.segment.base_offset
     for found in _read_slice(part._replace(start_byte=0, end_byte=part.start_byte), Reading()):
-        if not isinstance(found, BadBytes | TailNote) and len(found.log_offsets):
+        if not isinstance(found, BadBytes | TailNote):
             offset = int(found.log_offsets[-1]) + 1
     return offset
 

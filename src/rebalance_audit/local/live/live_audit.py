@@ -120,8 +120,7 @@ class LiveAudit:
             from rebalance_audit.segments.commits import set_apart  # noqa: PLC0415 - imports numpy
 
             columns = Columns.of(found)
-            if found.log_offsets:
-                self._learn(log_partition, columns)
+            self._learn(log_partition, columns)
             apart = set_apart(columns)
             self._feed.take(log_partition, apart)
             if self._offsets is not None:

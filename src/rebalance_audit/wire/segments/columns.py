@@ -46,12 +46,6 @@ class ColumnChunk(NamedTuple):
     keys: list[bytes | None]
     values: list[bytes | None]
     runs: list[Run]
-    excluded_count: int
-    """Records left out: of an excluded type, or outside the requested offsets."""
-    excluded_last_ms: int | None = None
-    """Largest time of a batch that had records of an excluded type; None where there was none."""
-    excluded_last_offset: int | None = None
-    """Last offset of the last of these batches."""
 
     def by_run(self) -> Iterator[tuple[Run, Iterator[RecordRow]]]:
         """Each run and its records; those that are not taken by then are passed over with the next run."""
@@ -69,17 +63,15 @@ def read_columns(
     *,
     from_offset: int = 0,
     end_offset: int | None = None,
-    without_record_types: frozenset[int] = frozenset(),
     chunk_records: int = CHUNK_RECORDS,
 ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
     """The records of the batches that begin in [start_byte, end_byte), in file order, in chunks of about chunk_records.
 
     Start and end must come from `walk.split_points`. Only records with from_offset <= offset < end_offset are
-    returned, and none of `without_record_types` (the number that a coordinator record's key begins with; control
-    records and keys too short for a type are always returned). A chunk ends before each damaged stretch, so everything
-    comes in file order. Raises OSError that names the file if it cannot be read; never raises because of the bytes.
+    returned. A chunk has at least one, and ends before each damaged stretch, so everything comes in file order. Raises
+    OSError that names the file if it cannot be read; never raises because of the bytes.
     """
-    builder = _ChunkBuilder(from_offset, end_offset, without_record_types)
+    builder = _ChunkBuilder(from_offset, end_offset)
     with SegmentWalk(path, start_byte, end_byte) as walk:
         view = walk.view
         for position, following, found in walk.steps():
@@ -96,29 +88,24 @@ def read_columns(
             if builder.log_offsets:
                 yield builder.take()
             yield trouble
-    if builder.log_offsets or builder.excluded_count:
+    if builder.log_offsets:
         yield builder.take()
 
 
 class _ChunkBuilder:
     """Collects the records of batches; a batch is taken whole or not at all."""
 
-    def __init__(
-        self, from_offset: int, end_offset: int | None, without_record_types: frozenset[int]
-    ) -> None:
+    def __init__(self, from_offset: int, end_offset: int | None) -> None:
         self._from = from_offset
         self._end = end_offset
         self._is_bounded = from_offset > 0 or end_offset is not None
-        self._without = frozenset(number.to_bytes(2) for number in without_record_types)
         self._begin()
 
     def _begin(self) -> None:
         self._records = batches.BatchRecords([], [], [], [])
         self._runs: list[Run] = []
         self._run: _RunFields = NO_RUN
-        self._run_start = self.excluded_count = self.weight = 0
-        self._excluded_last_ms: int | None = None
-        self._excluded_last_offset: int | None = None
+        self._run_start = self.weight = 0
 
     @property
     def log_offsets(self) -> list[int]:
@@ -127,8 +114,7 @@ class _ChunkBuilder:
 
     def take(self) -> ColumnChunk:
         self._end_run(len(self.log_offsets))
-        last_ms, last_offset = self._excluded_last_ms, self._excluded_last_offset
-        chunk = ColumnChunk(*self._records, self._runs, self.excluded_count, last_ms, last_offset)
+        chunk = ColumnChunk(*self._records, self._runs)
         self._begin()
         return chunk
 
@@ -137,7 +123,7 @@ class _ChunkBuilder:
         run: _RunFields
         if magic == 2:
             first, last = base, base + header[batches.LAST_OFFSET_DELTA]
-            count, bits = header[batches.RECORD_COUNT], header[batches.ATTRIBUTES]
+            bits = header[batches.ATTRIBUTES]
             run = (
                 header[batches.LEADER_EPOCH],
                 header[batches.PRODUCER_ID],
@@ -147,45 +133,36 @@ class _ChunkBuilder:
             )
         else:
             # A compressed message has the offset of its last record.
-            first, last, count = 0, base, 1
+            first, last = 0, base
             bits = batch[LEGACY_ATTRIBUTES_AT]
             run = *NO_RUN[:3], magic, bits & batches.LOG_APPEND_TIME
         if self._is_bounded and self._is_outside(first, last):
-            self.excluded_count += count
             return None
         found = batches.judged(header, batch)
         if isinstance(found, batches.Damage):
             return found
         is_plain = magic == 2 and not bits & batches.CODEC_MASK
         self.weight += len(batch) if is_plain else _size_bytes(found)
-        kept = found
-        if self._without and not run[4] & batches.CONTROL:
-            kept = _among(found, [(key or b"")[:2] not in self._without for key in found.keys])
-            if kept is not found:
-                last_ms = (
-                    header[batches.MAX_TIMESTAMP] if magic == 2 else max(found.record_timestamps_ms)
-                )
-                self._note_excluded(last_ms, found.log_offsets[-1])
         if self._is_bounded:
-            kept = _among(kept, [not self._is_outside(each, each) for each in kept.log_offsets])
-        self.excluded_count += len(found.log_offsets) - len(kept.log_offsets)
-        if kept.log_offsets:
+            found = self._inside(found)
+        if found.log_offsets:
             if run != self._run:
                 self._end_run(len(self.log_offsets))
                 self._run = run
-            self._records.log_offsets.extend(kept.log_offsets)
-            self._records.record_timestamps_ms.extend(kept.record_timestamps_ms)
-            self._records.keys.extend(kept.keys)
-            self._records.values.extend(kept.values)
+            self._records.log_offsets.extend(found.log_offsets)
+            self._records.record_timestamps_ms.extend(found.record_timestamps_ms)
+            self._records.keys.extend(found.keys)
+            self._records.values.extend(found.values)
         return None
-
-    def _note_excluded(self, last_ms: int, last_offset: int) -> None:
-        self._excluded_last_offset = last_offset
-        before = self._excluded_last_ms
-        self._excluded_last_ms = last_ms if before is None else max(before, last_ms)
 
     def _is_outside(self, first: int, last: int) -> bool:
         return last < self._from or (self._end is not None and first >= self._end)
+
+    def _inside(self, records: batches.BatchRecords) -> batches.BatchRecords:
+        are_inside = [not self._is_outside(each, each) for each in records.log_offsets]
+        if all(are_inside):
+            return records
+        return batches.BatchRecords._make(list(compress(each, are_inside)) for each in records)
 
     def _end_run(self, end: int) -> None:
         """Close the run of records before `end`, if there is one."""
@@ -203,13 +180,6 @@ class _ChunkBuilder:
                 )
             )
         self._run_start = end
-
-
-def _among(records: batches.BatchRecords, are_wanted: list[bool]) -> batches.BatchRecords:
-    """The records that are wanted; the same object where all of them are."""
-    if all(are_wanted):
-        return records
-    return batches.BatchRecords._make(list(compress(each, are_wanted)) for each in records)
 
 
 def _size_bytes(records: batches.BatchRecords) -> int:
