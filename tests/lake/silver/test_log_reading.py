@@ -13,6 +13,7 @@ from rebalance_audit.lake.records.commit_packs import DECIDED, pack_columns
 from rebalance_audit.lake.records.record_columns import DAMAGE, RECORD
 from rebalance_audit.lake.records.record_counts import RecordCounts, counts_in
 from rebalance_audit.lake.records.topics import names_in_reports
+from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.silver import log_reading
 from rebalance_audit.lake.silver.log_reading import read_log
 from rebalance_audit.lake.sources.segments_source import Reading, pack, read_split
@@ -184,6 +185,16 @@ def test_damage_and_records_that_cannot_be_decoded(tmp_path: Path) -> None:
     (quarantined,) = of_part(rows, log_reading.ODD)
     assert (quarantined["offset"], quarantined["value"]) == (50, b"\0")
     assert quarantined["reason"]
+
+
+def test_a_partition_of_damage_alone_has_no_offsets(tmp_path: Path) -> None:
+    """Nothing is known of its end; the other partition counts as it would alone."""
+    segment(tmp_path / "__consumer_offsets-0", batches_of(commits(40), [40]))
+    segment(tmp_path / "__consumer_offsets-1", [b"\7" * 70])
+    found = counts(left(tmp_path))
+    assert found.damaged_stretches == 1
+    assert {number: part.next_offset for number, part in found.partitions.items()} == {0: 40}
+    assert Progress(0).after(found).whole == {0}
 
 
 def test_a_log_of_nothing_has_a_report() -> None:
