@@ -109,7 +109,9 @@ class Packing:
         """Take commits with the columns _GIVEN, perhaps MARKER_OFFSET and IS_DECODABLE; packs as PACK_DDL."""
         given = (*_GIVEN, routing.MARKER_OFFSET, IS_DECODABLE)
         columns = [name for name in given if name in commits.schema.names]
-        with_time = commits.select(columns).filter(commits["timestamp"].is_valid())
+        with_time = commits.select(columns)
+        if commits["timestamp"].null_count:
+            with_time = with_time.filter(commits["timestamp"].is_valid())
         if with_time.num_rows:
             self._waiting.append(with_time)
             self._count += with_time.num_rows

@@ -39,6 +39,11 @@ DECODED: Final[Mapping[str, str]] = {
     "commit": COMMIT_DDL,
 }
 """Columns of decoded offset commits: key and value only of those that cannot be decoded, see `commit_columns`."""
+OF_OTHERS: Final = (
+    *("partition", "offset", "timestamp", "leader_epoch", "producer_id", "is_transactional"),
+    *("is_control", "key", "value"),
+)
+"""Columns that a run needs of all other records."""
 ABORT_MARKER: Final = bytes(2)
 COMMIT_MARKER: Final = b"\0\1"
 MARKER: Final = "marker"
@@ -112,9 +117,7 @@ def of_partition(numbers: Mapping[int, int]) -> Column:
 
 def other_records(records: DataFrame) -> DataFrame:
     """All records except offset commits: about one in a hundred, with the group that the key names."""
-    columns = ("partition", "offset", "timestamp", "leader_epoch", "producer_id")
-    flags = ("is_transactional", "is_control", "key", "value")
-    return records.where(is_other()).select(*columns, *flags, group_id().alias("group_id"))
+    return records.where(is_other()).select(*OF_OTHERS, group_id().alias("group_id"))
 
 
 def group_records(small: DataFrame, groups_regex: str | None) -> DataFrame:

@@ -13,12 +13,18 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.records.commit_columns import TOPIC_ID_TAG
 from rebalance_audit.lake.records.routing import has_type
 from rebalance_audit.lake.storage.local_rows import rows_made
 from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
-from rebalance_audit.wire.topic_names import TopicName, TopicNames, TopicNameSource
+from rebalance_audit.wire.topic_names import (
+    TOPIC_ID_BYTES,
+    TopicName,
+    TopicNames,
+    TopicNameSource,
+)
 
 TOPIC_LISTS: Final = (
     RecordType.CONSUMER_GROUP_PARTITION_METADATA,
@@ -28,8 +34,6 @@ TOPIC_LISTS: Final = (
 )
 """Types of the records that name a group's topics."""
 VERSION_WITH_TOPIC_ID: Final = bytes.fromhex("0004")
-TOPIC_ID_TAG: Final = bytes.fromhex("010010")
-"""How the last 19 bytes of a commit with a topic id begin: one tagged field, number 0, 16 bytes."""
 COLUMNS: Final = ("topic_id", "topic", "source", "made_at", "deleted_at", "shapes")
 """Of gold.topics, those that say what is known of a topic."""
 _LISTED: Final = {
@@ -54,10 +58,10 @@ class TopicsOfCommits:
     def add(self, commits: pa.RecordBatch) -> None:
         """Take commits with the columns of RECORD."""
         values = commits["value"]
-        tails = pc.binary_slice(values, -19, None)
+        tails = pc.binary_slice(values, -len(TOPIC_ID_TAG) - TOPIC_ID_BYTES, None)
         has_id = pc.and_(
             pc.equal(pc.binary_slice(values, 0, 2), VERSION_WITH_TOPIC_ID),
-            pc.equal(pc.binary_slice(tails, 0, 3), TOPIC_ID_TAG),
+            pc.equal(pc.binary_slice(tails, 0, len(TOPIC_ID_TAG)), TOPIC_ID_TAG),
         )
         found = pc.if_else(has_id, tails, None).dictionary_encode()
         partitions, offsets = commits["partition"].to_numpy(), commits["offset"].to_numpy()

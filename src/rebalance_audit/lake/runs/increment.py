@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -71,10 +70,7 @@ class _Increment:
         context = self._context
         with context.step("decoding offset commits"):
             records = self._new_records()
-            read = self._read(records)
-            small = read.small.persist(StorageLevel.MEMORY_AND_DISK)
-            self._held.callback(small.unpersist)
-            read = read._replace(small=small)
+            read = self._read(records).in_memory(self._held)
         with small_queries(context.spark, when=read.counts.records <= FEW_RECORDS):
             commits = self._write_commits(records, read)
         with small_queries(context.spark, when=read.counts.records <= FEW_COMMITS):

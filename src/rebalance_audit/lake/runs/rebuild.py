@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -73,10 +72,7 @@ class _Rebuild:
     def plan(self) -> Plan:
         context, request = self._context, self._request
         with context.step("decoding offset commits" if self._with_silver else "reading records"):
-            read = self._read()
-            small = read.small.persist(StorageLevel.MEMORY_AND_DISK)
-            self._held.callback(small.unpersist)
-            read = read._replace(small=small)
+            read = self._read().in_memory(self._held)
         if self._with_silver and not read.counts.records:
             raise LakeNotReadable(
                 f"{request.lake} has no records of cluster {request.cluster} in bronze:"

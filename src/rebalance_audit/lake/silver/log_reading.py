@@ -6,12 +6,14 @@ the names of topics before it sees the first record.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -31,25 +33,18 @@ OTHERS: Final = "others"
 PACKS: Final = "packs"
 ODD: Final = "undecodable"
 REPORTS: Final = "reports"
-_OTHER: Final = ("partition", "offset", "timestamp", "leader_epoch", "producer_id")
-_FLAGS: Final = ("is_transactional", "is_control", "key", "value")
+_AS_IT_IS: Final = ("partition", "offset", "timestamp", "key", "value")
 PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     OTHERS: {
-        **{name: RECORD[name] for name in (*_OTHER, *_FLAGS)},
+        **{name: RECORD[name] for name in routing.OF_OTHERS},
         DAMAGE: OF_SEGMENTS[DAMAGE],
     },
     PACKS: PACK,
-    ODD: {
-        **{name: RECORD[name] for name in ("partition", "offset", "timestamp", "key", "value")},
-        "reason": "string",
-        "detail": "string",
-        "record_type": "int",
-        "value_version": "int",
-    },
+    ODD: {**{name: RECORD[name] for name in _AS_IT_IS}, **UNDECODABLE},
     REPORTS: FILE,
 }
-"""What leaves a task -> its columns, name -> type as DDL. Of the commits that cannot be decoded, rows of
-silver.quarantine without the cluster; a report for each file, and one for what the task has counted."""
+"""What leaves a task -> its columns, name -> type as DDL. Of the commits that cannot be decoded, their bytes and the
+reasons; a report for each file, and one for what the task has counted."""
 LEFT: Final = {
     TABLE: "string",
     **{name: kind for part in PARTS.values() for name, kind in part.items()},
@@ -76,6 +71,12 @@ class LogRead(NamedTuple):
     topics: list[TopicName]
     """The names that they give to ids of topics."""
 
+    def in_memory(self, held: ExitStack) -> "LogRead":
+        """The same with `small` in memory until the stack is left."""
+        small = self.small.persist(StorageLevel.MEMORY_AND_DISK)
+        held.callback(small.unpersist)
+        return self._replace(small=small)
+
 
 def read_once(
     log: DataFrame | Splits[Any],
@@ -98,17 +99,18 @@ def read_once(
             given = given.withColumn(WANTED, routing.in_groups(regex, routing.group_id()))
     read = partial(read_log, folder=folder, constants=constants, with_packs=with_packs)
     staged = stage.put_parts(through(given, read, ddl_of_columns(LEFT)), PARTS)
-    rows = [row for batch in staged[REPORTS].stored_batches() for row in batch.to_pylist()]
+    rows = staged[REPORTS].stored_rows()
     reports = [orjson.loads(row["summary"]) for row in rows if row["path"] is None]
     files = [row for row in rows if row["path"] is not None]
     packs = staged[PACKS].frame.where(routing.in_groups(regex, F.col("group_id")))
     odd = staged[ODD]
+    unreadable = odd.frame.withColumnRenamed("undecodable_version", "value_version")
     return LogRead(
         counts_in(row for report in reports for row in report["counts"]),
         staged[OTHERS].frame.withColumn("group_id", routing.group_id()),
         sum(report["given"] for report in reports),
         None if folder is None else DataFiles(stage.spark, folder, files),
-        odd.frame if odd.count() else None,
+        unreadable if odd.count() else None,
         packs,
         names_in_reports(row for report in reports for row in report["topics"]),
     )
@@ -127,8 +129,11 @@ def read_log(
     for batch in batches:
         is_commit = are_commits(batch)
         tally.add(batch, is_commit)
-        yield from _left(OTHERS, batch.filter(pc.invert(is_commit)))
-        commits = batch.filter(is_commit)
+        commits = batch
+        # In bronze nearly all batches are commits alone, see `commits_first`: no need to copy them.
+        if is_commit.true_count < batch.num_rows:
+            yield from _left(OTHERS, batch.filter(pc.invert(is_commit)))
+            commits = batch.filter(is_commit)
         if WANTED in batch.schema.names:
             commits = commits.filter(commits[WANTED])
         if not commits.num_rows:
@@ -177,10 +182,10 @@ def rows_outside_transactions(commits: pa.RecordBatch, decoded: pa.StructArray) 
 
 
 def undecodable(commits: pa.RecordBatch, decoded: pa.StructArray) -> pa.RecordBatch:
-    """Rows of silver.quarantine, without the cluster, for the others."""
+    """The others, and why they are not decodable."""
     is_odd = pc.invert(commits[IS_DECODABLE])
-    odd = commits.select(["partition", "offset", "timestamp", "key", "value"]).filter(is_odd)
-    reasons = {name: decoded.field(name).filter(is_odd) for name in UNDECODABLE}
-    reasons["value_version"] = reasons.pop("undecodable_version")
-    arrays = [*odd.columns, *reasons.values()]
-    return pa.RecordBatch.from_arrays(arrays, [*odd.schema.names, *reasons])
+    columns = [
+        *(commits[name] for name in _AS_IT_IS),
+        *(decoded.field(name) for name in UNDECODABLE),
+    ]
+    return pa.RecordBatch.from_arrays(columns, [*PARTS[ODD]]).filter(is_odd)

@@ -280,5 +280,4 @@ class DataFiles:
 
 def described_in(staged: Staged) -> list[dict[str, Any]]:
     """The files among rows that tasks have staged."""
-    batches = staged.stored_batches([*FILE])
-    return [row for batch in batches for row in batch.to_pylist() if row["path"] is not None]
+    return [row for row in staged.stored_rows([*FILE]) if row["path"] is not None]

@@ -200,6 +200,10 @@ class Staged:
         chosen = ds.field(MARK).isin([*self.marks]) if self.marks else None
         yield from found.to_batches(columns=columns, filter=chosen)
 
+    def stored_rows(self, columns: list[str] | None = None) -> list[dict[str, Any]]:
+        """The same as dicts, where they are few."""
+        return [row for batch in self.stored_batches(columns) for row in batch.to_pylist()]
+
     @property
     def _given(self) -> Mapping[str, str]:
         """Name -> type of what the rows have."""
